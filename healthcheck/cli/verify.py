@@ -87,7 +87,7 @@ def _verify(options: argparse.Namespace, request: Request) -> int:
     clear = _clearing(request) if out else None
     if request.until is Stage.PROBE:
         _refuse_problems(request.probe)
-    if request.url:
+    if request.url and not request.extra.unusable:
         from healthcheck.verify import with_server  # noqa: PLC0415 - the HTTP clients take longer than the static stages
 
         with_server.reach(request.url)

@@ -25,7 +25,14 @@ FILES = {
 }
 DEPENDS = {"plan/working-directory": "warn"}
 _DEPENDS: tuple[Case, ...] = tuple(
-    case(f"folder-{name}", bash(body), DEPENDS, files=FILES, says=says, fix='below line 1: cd "$(dirname "$0")"')
+    case(
+        f"folder-{name}",
+        bash(body),
+        DEPENDS,
+        files=FILES,
+        says=says,
+        fix='insert below line 1 of deploy.sh: `cd "$(dirname "$0")"`',
+    )
     for name, body, says in (
         ("template", f"exec {SERVE} --chat-template chat.jinja", "does not find --chat-template chat.jinja ["),
         ("template-by-pwd", f'exec {SERVE} --chat-template "$PWD/chat.jinja"', "find --chat-template chat.jinja ["),
@@ -48,7 +55,7 @@ WRONG_FOLDERS: tuple[Case, ...] = (
     *_DEPENDS,
     case("folder-ulimit-in-sh", sh(f"ulimit -n 1000\n. ./env.sh\nexec {SERVE}"), DEPENDS, files=FILES,
          says="does not find ./env.sh"),
-    case("folder-without-shebang", f". ./env.sh\nexec {SERVE}\n", DEPENDS, files=FILES, fix="above line 1"),
+    case("folder-without-shebang", f". ./env.sh\nexec {SERVE}\n", DEPENDS, files=FILES, fix="insert above the first line of deploy.sh"),
 )  # fmt: skip
 RIGHT_FOLDERS: tuple[Case, ...] = tuple(
     case(f"folder-{name}", bash(body), files=FILES)

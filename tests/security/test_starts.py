@@ -20,7 +20,7 @@ PROGRAMS = {"programs.find_or_name", "programs.isolated", "programs.python", "pr
 OTHERS = {
     "system/processes.py:started": "what its callers name, which are looked at themselves",
     "stages/repo/shells.py:_run": "a shell that programs.find found",
-    "extensions/runner/children/hccl_probe.py:main": "the interpreter that runs it, in the folder that the kit made for it",
+    "extensions/runner/children/shared.py:run_ranks": "the interpreter that runs it, in the folder that the kit made for it",
     "extensions/runner/children/soak_probe.py:main": "the same",
     "extensions/runner/children/soak_probe.py:table": "npu-smi as the runner found it, in that folder",
     "extensions/fleet/leash.py:main": "the kit's own verify, whose Python the driver or Ray's worker named",
@@ -112,7 +112,7 @@ def test_no_other_module_asks_which_python_runs_it_or_searches_a_path() -> None:
         "extensions/numerics/local.py",  # the running Python as the one that has transformers
         "sandbox/box.py",  # its real place is shown inside the sandbox
         "stages/plan/dry_run/stubbed_machine.py",  # which programs the machine lacks; none is started
-        "extensions/runner/children/hccl_probe.py",
+        "extensions/runner/children/shared.py",
         "extensions/runner/children/soak_probe.py",
         "machine/children/versions.py",
     }

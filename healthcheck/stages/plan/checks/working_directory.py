@@ -6,7 +6,10 @@ import posixpath
 import re
 from collections.abc import Iterator
 
+from healthcheck import contract
 from healthcheck.core.check import Findings, check, warn
+from healthcheck.core.edits import inserted_below
+from healthcheck.core.records import Edit
 from healthcheck.sandbox.job import EndedBy
 from healthcheck.stages.plan.commands import NAME_CHARACTERS
 from healthcheck.stages.plan.dry_run.runs import OTHER_FOLDER
@@ -64,15 +67,15 @@ def working_directory(plan: LaunchPlan) -> Findings:
                 "the same launch from every working directory: the service does not document which one it uses"
             ),
             seen=seen,
-            fix=_repair(plan),
+            fix="",
             where=_place(plan, files),
+            edits=(_change_of_folder(plan),),
         )
 
 
-def _repair(plan: LaunchPlan) -> str:
-    if plan.script.startswith("#!"):
-        return msg("insert this line below line 1: {line}", REPAIR)
-    return msg("insert this line above line 1: {line}", REPAIR)
+def _change_of_folder(plan: LaunchPlan) -> Edit:
+    """Have deploy.sh change into its own folder, below a first line that names its shell."""
+    return inserted_below(contract.ENTRY_POINT, int(plan.script.startswith("#!")), REPAIR)
 
 
 def _seen(plan: LaunchPlan, run: ShellRun, files: tuple[str, ...]) -> str:
