@@ -137,12 +137,14 @@ def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
 
 def _interview(run: Run, url: str, task: Task, notes: Notes) -> Interview:
     asked = run.request
+    if asked.url:
+        reach(asked.url)
     weights = str(asked.weights) if asked.weights else None
     return interview(url, model=asked.model or None, weights=weights, task=task, progress=run.progress, notes=notes)
 
 
 def reach(url: str) -> None:
-    """Connect once, before a run: without a server there is nothing to report on.
+    """Connect once: without a server there is nothing to judge, and that is not the server's failure.
 
     Raises:
         Blocked: no connection can be made.

@@ -46,7 +46,7 @@ OTHER_FIGURES = {
     "五次中": "the same",
 }
 """What happens to be the same figure, and why it is there."""
-SEEN = re.compile(r'--port 8000|port(?:"|&#34;): 8000|^ +"8000",$')
+SEEN = re.compile(r'--port(?:</span>)? 8000|port(?:"|&#34;): 8000|^ +"8000",$')
 """The reference adapter's own port, in its command and in the evidence."""
 FIGURES_OF_THE_CONTRACT = [
     *(
