@@ -30,6 +30,26 @@ def nginx(name: str, text: str, expected: dict[str, str] | None = None, *, says:
     return case(f"front-{name}", bash(deploy), expected, files={"nginx.conf": text}, says=says, fix=fix)
 
 
+def litellm_beside(name: str, model_name: str, expected: dict[str, str] | None = None, *, says: str = "") -> Case:
+    """LiteLLM in a virtual environment of its own, so that it cannot touch the packages of vLLM."""
+    routes = f"""
+        model_list:
+          - model_name: {model_name}
+            litellm_params: {{model: hosted_vllm/m, api_base: "http://127.0.0.1:8001/v1", api_key: none}}
+        """
+    deploy = """
+        set -e
+        export LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY=true
+        cd "$(dirname "$0")"
+        python3 -m venv /tmp/front
+        /tmp/front/bin/pip install -q 'litellm[proxy]>=1.60,<2'
+        vllm serve "$MODEL_PATH" --served-model-name m --host 127.0.0.1 --port 8001 &
+        /tmp/front/bin/litellm --config litellm.yaml --host 0.0.0.0 --port 8000 &
+        wait -n
+        """
+    return case(f"front-litellm-beside-{name}", bash(deploy), expected, files={"litellm.yaml": routes}, says=says)
+
+
 def litellm(name: str, expected: dict[str, str] | None = None, *, model_name: str = '"$MODEL_PATH"',
             model: str = "hosted_vllm/$MODEL_PATH", base: str = "http://127.0.0.1:8001/v1", more: str = "",
             permission: str = "true", says: str = "", fix: str = "") -> Case:  # fmt: skip
@@ -85,6 +105,7 @@ RIGHT_FRONTS: tuple[Case, ...] = (
     litellm("path"),
     litellm("variable", model_name="os.environ/MODEL_PATH"),
     litellm("any-name", model_name='"*"', model="openai/*"),
+    litellm_beside("right", "os.environ/MODEL_PATH"),
     litellm("alias", model_name="m", more='router_settings: {model_group_alias: {"$MODEL_PATH": m}}'),
 )  # fmt: skip
 WRONG_FRONTS: tuple[Case, ...] = (
@@ -124,6 +145,7 @@ WRONG_FRONTS: tuple[Case, ...] = (
             async def pass_on(path): ...
             uvicorn.run(app, host="0.0.0.0", port=8000)
             """}, says="which routes uvicorn offers"),
+    litellm_beside("name", "qwen", FRONT, says="'qwen'"),
     litellm("name", FRONT, model_name="qwen", says="'qwen'", fix="os.environ/MODEL_PATH"),
     litellm("no-v1", FRONT, base="http://127.0.0.1:8001", says="as /chat/completions", fix="api_base: http://127.0.0.1:8001/v1"),
     litellm("model", FRONT, model="openai/qwen", says="it requests 'qwen' at 127.0.0.1:8001"),

@@ -21,6 +21,8 @@ _WITH_VALUE = {
 """Options of package managers whose value is not a package."""
 _INSTALL = {"install", "add", "reinstall", "localinstall", "i", "ci", "tool"}
 _OF_PYTHON = {"pipx", "uv"}
+ACTIVATE = "activate"
+"""The script by which the folder of programs of a virtual environment is recognised."""
 
 
 def requested(arguments: list[str]) -> Iterator[str]:
@@ -36,12 +38,27 @@ def requested(arguments: list[str]) -> Iterator[str]:
         yield from (programs.package_name(word) for word in words[1:] if word != "install")
 
 
-def add(names: Iterable[str]) -> None:
-    """Put programs into the first writable folder of the search path; those that are there stay."""
-    folder = next(filter(is_writable, os.environ.get("PATH", "").split(":")), None)
-    for name in names if folder else ():
-        if not shutil.which(name):
+def add(names: Iterable[str], folder: str | None) -> None:
+    """Put programs into a folder; those that a shell finds there or on the search path stay."""
+    if folder is None:
+        return
+    path = os.pathsep.join((folder, os.environ.get("PATH", "")))
+    if folder not in os.environ.get("PATH", "").split(":"):
+        path = folder
+    for name in names:
+        if not shutil.which(name, path=path):
             os.symlink(f"{sys.argv[1]}/{programs.stub_of(name)}", f"{folder}/{name}")
+
+
+def folder_for_programs(program: str) -> str | None:
+    """Where an installer puts programs: beside itself in a virtual environment, else on the search path.
+
+    `program` is the path of pip or of its Python. None if no folder can be written to.
+    """
+    beside = os.path.dirname(os.path.abspath(program))
+    if "/" in program and os.path.isfile(f"{beside}/{ACTIVATE}") and is_writable(beside):
+        return beside
+    return next(filter(is_writable, os.environ.get("PATH", "").split(":")), None)
 
 
 def is_writable(folder: str) -> bool:
@@ -57,7 +74,7 @@ def main() -> None:
     manager, arguments = os.path.basename(sys.argv[2]), sys.argv[3:]
     table = programs.OF_PYTHON if manager in _OF_PYTHON else programs.OF_SYSTEM
     for package in requested(arguments):
-        add(programs.of_package(package, table))
+        add(programs.of_package(package, table), folder_for_programs(manager))
 
 
 if __name__ == "__main__":

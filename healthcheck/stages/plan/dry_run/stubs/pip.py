@@ -45,8 +45,11 @@ sys.exit({function}())
 """
 
 
-def run(arguments: list[str]) -> int:
-    """Print pip's output and return its exit status; installs the programs of the submission's projects."""
+def run(arguments: list[str], program: str) -> int:
+    """Print pip's output and return its exit status; installs the programs of packages and of projects.
+
+    `program` is the path by which pip or its Python was started.
+    """
     words = [value for name, value in pip_words.parsed(arguments) if not name]
     command = words[0] if words else ""
     after = arguments[arguments.index(command) + 1 :] if words else []
@@ -63,9 +66,10 @@ def run(arguments: list[str]) -> int:
             if not message.startswith("WARNING"):
                 return 1
         if command == "install":
-            _add_programs(list(pip_words.operands(after)))
+            folder = installed.folder_for_programs(program)
+            _add_programs(list(pip_words.operands(after)), folder)
             for package in earlier_steps.packages(os.getcwd(), after):
-                installed.add(programs.of_package(package, programs.OF_PYTHON))
+                installed.add(programs.of_package(package, programs.OF_PYTHON), folder)
     return 0
 
 
@@ -108,12 +112,13 @@ def _missing(kind: str, word: str) -> Iterator[str]:
         yield f"ERROR: Invalid requirement: '{place}'. Hint: It looks like a path. File '{place}' does not exist."
 
 
-def _add_programs(words: list[str]) -> None:
-    """Write the programs of projects in `pip install` to the first writable folder of the search path."""
-    folder = next(filter(installed.is_writable, os.environ.get("PATH", "").split(":")), None)
-    for word in words if folder else ():
+def _add_programs(words: list[str], folder: str | None) -> None:
+    """Write the programs of projects in `pip install` to a folder."""
+    if folder is None:
+        return
+    for word in words:
         if word.endswith(".whl"):
-            installed.add(_of_wheel(word))
+            installed.add(_of_wheel(word), folder)
         for name, module, function in _of_project(word.partition("[")[0]):
             place = f"{folder}/{name}"
             if not os.path.lexists(place):
@@ -152,4 +157,4 @@ def _of_project(place: str) -> Iterator[tuple[str, str, str]]:
 
 if __name__ == "__main__":
     note.record("exec", os.path.basename(sys.argv[2]), *sys.argv[3:])
-    sys.exit(run(sys.argv[3:]))
+    sys.exit(run(sys.argv[3:], sys.argv[2]))

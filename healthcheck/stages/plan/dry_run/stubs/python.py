@@ -167,7 +167,7 @@ def _module(name: str, module: str, arguments: list[str]) -> None:
         sys.exit(1)
     elif not local and (top in _TOOL_MODULES or (engines.serves(module) and _ASKS & set(arguments))):
         note.record("exec", name, "-m", module, *arguments)
-        if module == "pip" and pip.run(arguments):
+        if module == "pip" and pip.run(arguments, sys.executable):
             sys.exit(1)
     elif not local and engines.serves(module):
         note.serve(name, ["-m", module, *arguments])
