@@ -204,7 +204,11 @@ def _absent_import(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     if raised is None:
         return None
     is_reported = calls.is_imported(raised["module"], (each.argv for each in plan.commands))
-    return Ending(fix=msg("correct that import"), told=True) if is_reported else None
+    return (
+        Ending(fix=msg("repair the import that plan/no-missing-imports reports"), told=True)
+        if is_reported
+        else None
+    )
 
 
 def _traceback(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
