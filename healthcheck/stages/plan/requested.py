@@ -77,8 +77,8 @@ def packages_of_unknown_programs(plan: LaunchPlan) -> tuple[str, ...]:
     unknown = [name for name in python if not programs.is_known(name, programs.OF_PYTHON)]
     for command in plan.commands:
         if command.program in _SYSTEM:
-            words = requested_packages(list(command.argv[1:]))
-            unknown += [name for name in words if not programs.is_known(name, programs.OF_SYSTEM)]
+            asked = requested_packages(list(command.argv[1:]))
+            unknown += [name for name in asked if not programs.is_known(name, programs.OF_SYSTEM)]
     return tuple(dict.fromkeys(unknown))
 
 
