@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator
 
 from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.dry_run.stubs import programs
@@ -66,13 +67,18 @@ def placeholders(plan: LaunchPlan) -> tuple[str, ...]:
 
 
 def packages_of_unknown_programs(plan: LaunchPlan) -> tuple[str, ...]:
-    """The packages that the script or requirements.txt installs, and whose programs are unknown."""
-    python = (name for name in sorted(packages(plan)) if name not in libraries())
+    """The packages that the script or requirements.txt installs, and whose programs are unknown.
+
+    The stub of pip reads the programs of projects and wheels in the submission.
+    """
+    words = (*plan.required, *(word for command in plan.commands for word in _requirements(command)))
+    named = pip_words.packages(word for word in words if "/" not in word or "://" in word)
+    python = (name for name in sorted(named) if name not in libraries())
     unknown = [name for name in python if not programs.is_known(name, programs.OF_PYTHON)]
     for command in plan.commands:
         if command.program in _SYSTEM:
-            words = requested_packages(list(command.argv[1:]))
-            unknown += [name for name in words if not programs.is_known(name, programs.OF_SYSTEM)]
+            asked = requested_packages(list(command.argv[1:]))
+            unknown += [name for name in asked if not programs.is_known(name, programs.OF_SYSTEM)]
     return tuple(dict.fromkeys(unknown))
 
 
@@ -83,9 +89,12 @@ def is_install(command: RecordedCommand) -> bool:
 
 def installed_by(command: RecordedCommand) -> frozenset[str]:
     """The packages that a pip command installs, by name or from requirements files."""
+    return pip_words.packages(_requirements(command))
+
+
+def _requirements(command: RecordedCommand) -> Iterator[str]:
     words = pip_words.to_install(command.program, command.argv[1:])
-    if words is None:
-        return frozenset()
-    named = [word for word in pip_words.operands(words) if word not in command.texts]
-    lines = (line for text in command.texts.values() for line in pip_words.of_lines(text.splitlines()))
-    return pip_words.packages([*named, *lines])
+    if words is not None:
+        yield from (word for word in pip_words.operands(words) if word not in command.texts)
+        for text in command.texts.values():
+            yield from pip_words.of_lines(text.splitlines())
