@@ -165,7 +165,7 @@ WRONG_PROGRAMS: tuple[Case, ...] = (
     case("lacks-envsubst-and-goes-on", bash(f"envsubst < serve.tpl > /tmp/serve.conf\n{SERVE}"),
          {"plan/no-missing-programs": "warn", "plan/self-contained": "warn"}, says="envsubst is not there", files={"serve.tpl": "x"}),
     case("supervisor-of-pip", bash("set -e\npip install supervisor\nexec supervisord -n -c supervisord.conf"),
-         {"plan/starts-server": "unsettled"}, says="what supervisord does", files={"supervisord.conf": "[supervisord]\n"}),
+         {"plan/starts-server": "fail"}, says="without a server", files={"supervisord.conf": "[supervisord]\n"}),
     case("placeholder-before-the-server", bash(f"set -e\npip install yq\nPORT=$(yq .port serve.yaml)\n{SERVE}"),
          {"plan/starts-server": "unsettled"}, says="what yq does", files={"serve.yaml": "port: 8000\n"}),
     case("program-of-an-unknown-package", bash(f"set -e\npip install our-tools\nprepare-weights\n{SERVE}"),
@@ -177,5 +177,5 @@ WRONG_PROGRAMS: tuple[Case, ...] = (
         cp nginx.conf /tmp/nginx.conf
         vllm serve "$MODEL_PATH" --port 8001 &
         exec nginx -c /tmp/nginx.conf -g 'daemon off;'
-        """), {"plan/chat-api": "warn"}, files={"nginx.conf": "server { listen 8000; }\n"}),
+        """), {"plan/front": "fail"}, files={"nginx.conf": "server { listen 8000; }\n"}, says="not allowed here"),
 )  # fmt: skip

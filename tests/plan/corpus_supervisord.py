@@ -40,7 +40,8 @@ RIGHT_SUPERVISED: tuple[Case, ...] = (
          files={"supervisord.conf": f"[supervisord]\n[program:model]\ncommand={SERVE}\n"}),
 )  # fmt: skip
 WRONG_SUPERVISED: tuple[Case, ...] = (
-    supervised("no-shell", "vllm serve $MODEL_PATH --port 8000", {"plan/model-path": "fail"}, says="'$MODEL_PATH'"),
+    supervised("no-shell", "vllm serve $MODEL_PATH --port 8000", {"plan/model-path": "fail"},
+               says="without a shell", fix="write %(ENV_MODEL_PATH)s in place of $MODEL_PATH"),
     supervised("without-quotes", "vllm serve %(ENV_MODEL_PATH)s --port 8000", QUOTES),
     supervised("port", SERVE.replace("8000", "9000"), {"plan/port": "fail"}, says="--port 9000"),
     supervised("option", f"{SERVE} --frobnicate", {"plan/flags": "fail"}, says="--frobnicate"),

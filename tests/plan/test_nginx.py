@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from healthcheck.stages.plan.servers.fronts import nginx
 from tests.plan.corpus_fronts import RIGHT_CONFIGURATIONS, UNRESOLVED
 
 NGINX = shutil.which("nginx")
@@ -42,3 +43,16 @@ def test_hosts_that_nothing_defines_are_not_found(name: str, tmp_path: Path) -> 
 def test_a_relative_path_is_looked_for_below_the_prefix(tmp_path: Path) -> None:
     said = nginx_output(tmp_path, RIGHT_CONFIGURATIONS["two-servers"], "nginx.conf")
     assert 'nginx.conf" failed (2: No such file or directory)' in said
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("server { listen 8000; }\n", '"server" directive is not allowed here'),
+        ("http { server { listen 8000; } }\n", 'no "events" section in configuration'),
+    ],
+)
+def test_what_nginx_does_not_start_with(text: str, message: str, tmp_path: Path) -> None:
+    assert message in nginx_output(tmp_path, text)
+    files = {"/conf": text}
+    assert message in nginx.read(("-c", "/conf"), "/", files).front.problem

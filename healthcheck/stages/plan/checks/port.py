@@ -44,6 +44,8 @@ def port(plan: LaunchPlan) -> Findings:
     lost = next((each for each in lost_values.lost_values(plan) if source.text.startswith(each.flag)), None)
     if not server.port and lost and lost.check != "plan/flags":
         raise NotApplicable(msg("{check} says why {flag} has no value", lost.check, lost.flag))
+    if server.port is None and server.front is not None and server.front.problem:
+        raise NotApplicable(msg("see plan/front: {problem}", server.front.problem))
     if server.port is None and source.kind not in {Origin.OPTION, Origin.FILE}:
         yield unresolved(plan, msg("port {port}", contract.PORT), msg("the port ({text})", source.text))
         return

@@ -16,6 +16,8 @@ _NAME = contract.MODEL_PATH_VARIABLE
 _LITERAL = re.compile(rf"\$(?:{_NAME}\b|\{{{_NAME}\}})")
 _QUOTED_LITERAL = re.compile(rf"\"?{_LITERAL.pattern}\"?")
 _WORD = re.compile(r"[^\s|&;<>()]*")
+_OF_SUPERVISOR = re.compile(r"command\s*=")
+"""A program's command in a configuration of supervisord."""
 _MODEL_KEYS = {"model", "model-tag", "model_tag"}
 
 
@@ -52,6 +54,12 @@ def _in_files(plan: LaunchPlan) -> Iterator[Misnamed]:
 
 
 def _in_file(name: str, number: int, line: str, literal: str) -> Misnamed:
+    if _OF_SUPERVISOR.match(line):
+        seen = msg(
+            "supervisord starts its commands without a shell, and nothing expands {literal}: {line}", literal, line
+        )
+        fix = msg("write {meant} in place of {literal}", f"%(ENV_{contract.MODEL_PATH_VARIABLE})s", literal)
+        return Misnamed(seen=seen, fix=fix, where=f"{name}:{number}")
     key, _, value = (part.strip() for part in line.partition(":"))
     fix = msg('remove that line, and write: vllm serve "$MODEL_PATH" --config {file}', name)
     if key not in _MODEL_KEYS:

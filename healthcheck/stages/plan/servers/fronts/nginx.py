@@ -25,6 +25,8 @@ _DECIDES = {
     "grpc_pass", "js_content", "content_by_lua_block", "content_by_lua_file", "access_by_lua_block", "mirror",
 }  # fmt: skip
 """Directives that answer, refuse or change a request in ways that are not followed here."""
+_INSIDE_HTTP = {"server", "location", "upstream", "proxy_pass", "listen"}
+"""Directives that nginx refuses outside of http and stream, of those that decide a route."""
 _PLAIN_PATTERN = re.compile(r"\^?(?:[\w/-]|\\[./-]|\.\*?|\((?:[\w/-]|\\[./-]|\|)*\))*\$?")
 """Regular expressions that Python's engine matches like nginx's, in little time."""
 _PLAIN_CHARACTERS = 200
@@ -96,6 +98,8 @@ def _option(argv: Sequence[str], name: str) -> str | None:
 
 def _route(whole: Directive) -> Reading:
     """Find the server block of the service's port, and its route."""
+    if (refused := _refused(whole)) is not None:
+        return Reading(listener=None, front=refused)
     contexts = [(part, kind) for kind in ("http", "stream") for part in whole.all(kind)]
     heard = [
         (listener, block, part)
@@ -103,10 +107,13 @@ def _route(whole: Directive) -> Reading:
         for block in part.all("server")
         for listener in _listeners(block)
     ]
+    if not heard:
+        problem = msg("no server block of its configuration listens anywhere")
+        fix = msg("write a server block with {line} in the block http", f"listen {contract.PORT};")
+        return Reading(listener=None, front=Front(kind="nginx", problem=problem, fix=fix))
     ours = [each for each in heard if each[0].port == contract.PORT]
     if not ours:
-        listener = heard[0][0] if heard else None
-        return Reading(listener=listener, front=Front(kind="nginx", elsewhere=True))
+        return Reading(listener=heard[0][0], front=Front(kind="nginx", elsewhere=True))
     listener, block, part = next((each for each in ours if each[0].is_default), ours[0])
     if listener.tls:
         problem = msg("it answers no plain HTTP request: listen {port} ssl", contract.PORT)
@@ -116,6 +123,19 @@ def _route(whole: Directive) -> Reading:
     else:
         front = _http_route(part, block)
     return Reading(listener=listener, front=front)
+
+
+def _refused(whole: Directive) -> Front | None:
+    """What nginx refuses to start with; None if nothing of that kind is found."""
+    misplaced = next((each for each in whole.block if each.name in _INSIDE_HTTP), None)
+    if misplaced is not None:
+        problem = msg('nginx does not start: “"{directive}" directive is not allowed here”', misplaced.name)
+        fix = msg("write {line} around it", "events { } http { … }")
+        return Front(kind="nginx", problem=problem, fix=fix, where=misplaced.place)
+    if not whole.all("events"):
+        problem = msg('nginx does not start: “no "events" section in configuration”')
+        return Front(kind="nginx", problem=problem, fix=msg("write above the block http: {line}", "events { }"))
+    return None
 
 
 def _listeners(block: Directive) -> Iterator[Listener]:
