@@ -12,10 +12,10 @@ QUOTES = {"plan/model-path": "warn"}
 
 
 def supervised(name: str, command: str = SERVE, expected: dict[str, str] | None = None, *, more: str = "",
-               head: str = "nodaemon=true", deploy: str = START, says: str = "") -> Case:  # fmt: skip
+               head: str = "nodaemon=true", deploy: str = START, says: str = "", fix: str = "") -> Case:  # fmt: skip
     text = f"[supervisord]\n{head}\n\n[program:model]\ncommand={command}\n{more}\n"
     files = {"supervisord.conf": text, "nginx.conf": conf()}
-    return case(f"supervisord-{name}", bash(deploy), expected, files=files, says=says)
+    return case(f"supervisord-{name}", bash(deploy), expected, files=files, says=says, fix=fix)
 
 
 BEHIND_NGINX = """
