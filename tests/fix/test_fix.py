@@ -53,6 +53,7 @@ def fixed(root: Path) -> commands.Ended:
     return done
 
 
+CD = 'cd "$(dirname "$0")"'
 UNSURE = (
     'vllm serve "$MODEL_PATH" --port $(cat /etc/port || echo 8001)',
     'vllm serve "$MODEL_PATH" --port 8001 --port 8002',
@@ -66,7 +67,7 @@ UNSURE = (
 @pytest.mark.process
 @pytest.mark.parametrize("script", UNSURE)
 def test_in_doubt_nothing_changes(tmp_path: Path, script: str):
-    text = f'#!/bin/bash\n[ -n "${{BASH_VERSION:-}}" ] || exec bash "$0" "$@"\n{script}\n'
+    text = f'#!/bin/bash\n[ -n "${{BASH_VERSION:-}}" ] || exec bash "$0" "$@"\n{CD}\n{script}\n'
     launch = 'import os, sys\nos.execvp("vllm", ["vllm", "serve", os.environ["MODEL_PATH"], "--port", "8001"])\n'
     start = '#!/bin/sh\nexec vllm serve "$MODEL_PATH" --port 8001\n'
     root = repository(tmp_path / "r", {"deploy.sh": text, "launch.py": launch, "start.sh": start})

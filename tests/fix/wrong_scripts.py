@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 SH, BASH = "#!/bin/sh\n", "#!/bin/bash\n"
+CD = 'cd "$(dirname "$0")"\n'
 SERVE = 'exec vllm serve "$MODEL_PATH"'
 IN_BASH = '[ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@"\n'
 
@@ -157,10 +158,10 @@ INDEX = (
     Wrong(
         "index-of-its-own",
         {
-            "deploy.sh": f"{SH}pip install -r requirements.txt -i https://mirror.example/simple\n{SERVE} --port 8000\n",
+            "deploy.sh": f"{SH}{CD}pip install -r requirements.txt -i https://mirror.example/simple\n{SERVE} --port 8000\n",
             "requirements.txt": "einops==0.8.0\n",
         },
-        {"deploy.sh": f"{SH}pip install -r requirements.txt\n{SERVE} --port 8000\n"},
+        {"deploy.sh": f"{SH}{CD}pip install -r requirements.txt\n{SERVE} --port 8000\n"},
     ),
 )
 WRONG = (*INDEX, *OPTIONS, *LAUNCHES, *TEXTS, *REQUIREMENTS)

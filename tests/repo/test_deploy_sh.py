@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.core.records import Level, Outcome
+from healthcheck.core.records import Finding, Level, Outcome
 from healthcheck.stages.repo.facts import read_submission
+from healthcheck.verify import fix
 from tests.support.repositories import GOOD_SCRIPT, folder, git, judged, repository, seen
 
 pytestmark = pytest.mark.process
@@ -221,7 +222,7 @@ def test_what_ends_too_soon_is_closed_and_nothing_is_quoted(tmp_path: Path) -> N
 def test_a_misspelt_shell_is_repaired_by_its_first_line(tmp_path: Path, first: str):
     result = verdict(folder(tmp_path, {"deploy.sh": f"{first}\n{LAUNCH}"}), SYNTAX)
     assert result.outcome is Outcome.FAIL
-    assert result.findings[0].fix == "make the first line #!/bin/bash"
+    assert result.findings[0].fix == f"in deploy.sh:1 replace `{first}` by `#!/bin/bash`"
 
 
 @needs_dash
@@ -233,22 +234,29 @@ def test_what_dash_refuses_fails_under_sh_and_warns_under_bash(tmp_path: Path, l
     assert "#!/bin/bash" in under_sh.findings[0].fix
 
 
+def edited(script: str, finding: Finding) -> str:
+    """The script after the edits of a finding."""
+    repair = fix.Repair(check=SYNTAX, words="", edits=finding.edits)
+    (change,) = fix.propose([repair], {"deploy.sh": script.encode()}).changes
+    return change.after.decode()
+
+
 @needs_dash
 def test_the_fix_for_bash_makes_it_pass(tmp_path: Path):
     script = "#!/bin/bash\nset -euo pipefail\na=(1)\n" + LAUNCH
-    fix = verdict(folder(tmp_path, {"deploy.sh": script}), SYNTAX).findings[0].fix.partition(": ")[2]
-    repaired = script.replace("\n", f"\n{fix}\n", 1)
+    (finding,) = verdict(folder(tmp_path, {"deploy.sh": script}), SYNTAX).findings
+    repaired = edited(script, finding)
     assert verdict(folder(tmp_path, {"deploy.sh": repaired}), SYNTAX).outcome is Outcome.PASS
-    ran = subprocess.run(("dash", "-c", f"{fix}\nexit 3"), check=False, capture_output=True)
+    ran = subprocess.run(("dash", "-c", f"{finding.edits[0].new}\nexit 3"), check=False, capture_output=True)
     assert ran.returncode != 0
 
 
 @needs_dash
 @pytest.mark.parametrize("line", ["a=(1)", "source ./env.sh"])
 def test_the_fix_for_bash_under_sh_leaves_nothing_to_repair(tmp_path: Path, line: str):
-    fix = verdict(folder(tmp_path, {"deploy.sh": f"#!/bin/sh\n{line}\n{LAUNCH}"}), SYNTAX).findings[0].fix
-    first, second = fix.partition("the first line ")[2].split(", and the second: ")
-    repaired = folder(tmp_path, {"deploy.sh": f"{first}\n{second}\n{line}\n{LAUNCH}"})
+    script = f"#!/bin/sh\n{line}\n{LAUNCH}"
+    finding = verdict(folder(tmp_path, {"deploy.sh": script}), SYNTAX).findings[0]
+    repaired = folder(tmp_path, {"deploy.sh": edited(script, finding)})
     assert verdict(repaired, SYNTAX).outcome is Outcome.PASS
 
 

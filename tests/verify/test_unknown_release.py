@@ -17,7 +17,7 @@ pytestmark = pytest.mark.process
 GOOD = '#!/bin/bash\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port {port} {more}\n'
 BY_ROW = {
     "plan/options-suit-chip", "plan/options-suit-weights", "plan/supported-model", "repo/requirements-stack",
-    "plan/flags", "plan/fits-hardware", "plan/engine-variables",
+    "plan/flags", "plan/fits-hardware", "plan/engine-variables", "plan/no-missing-imports",
 }  # fmt: skip
 DOUBT = "the version matrix has no row of vllm-ascend 0.99.0: judged as 0.30.0rc2, the nearest of"
 

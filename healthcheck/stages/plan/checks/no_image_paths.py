@@ -16,7 +16,7 @@ from healthcheck.text.messages import msg
 
 _IMAGE_PLACES = tuple(sorted({f"/{folder.split('/')[1]}" for folder in IMAGE_FOLDERS}))
 
-_BEFORE_WEIGHTS = re.compile(rf"[\w./-]+(?=[\"']?\$\{{?{contract.MODEL_PATH_VARIABLE}\b)")
+_BEFORE_WEIGHTS = re.compile(rf"(?<![\w./-])[\w./-]+(?=[\"']?\$\{{?{contract.MODEL_PATH_VARIABLE}\b)")
 """A path right before $MODEL_PATH, which the checks of files and of the model report."""
 
 

@@ -97,7 +97,8 @@ def plan_fits_hardware(facts: WeightsFacts) -> Findings:
     exec vllm serve "$MODEL_PATH" --port {port} --tensor-parallel-size 4
     ```
     """
-    judge_only_launches(facts)
+    if facts.plan is None or not facts.plan.settings:  # a planner that refuses the devices starts no server
+        judge_only_launches(facts)
     for name in PARALLEL:
         size = facts.option(name)
         if size is not None and not (size.isdecimal() and int(size[:MAX_DIGITS]) > 0) and UNRESOLVED not in size:
