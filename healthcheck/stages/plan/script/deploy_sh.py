@@ -25,6 +25,18 @@ _EXPANSIONS = ("simple_expansion", "expansion")
 _VALUES = {":-", "-", ":=", "="}
 _FEEDS = ("redirected_statement", "pipeline", "for_statement", "while_statement", "function_definition")
 _DIGITS = frozenset("123456789")
+_BEFORE_A_PROGRAM = {"exec", "nohup", "setsid", "env", "time", "command"}
+
+
+def runs(text: str, program: str) -> bool:
+    """Whether a command of the script starts a program, not only asks for it."""
+    for node in shell.read(text).of("command"):
+        words = [child.text for child in node.children if child.kind in {"command_name", "word"}]
+        while words and words[0] in _BEFORE_A_PROGRAM:
+            words = words[1:]
+        if words[:1] == [program]:
+            return True
+    return False
 
 
 def find_line(text: str, needles: Sequence[str]) -> int | None:

@@ -9,9 +9,17 @@ from dataclasses import dataclass
 from healthcheck import contract
 from healthcheck.sandbox.job import KIT, EndedBy
 from healthcheck.stages.plan import calls
-from healthcheck.stages.plan.image import IMAGE_PACKAGES
+from healthcheck.stages.plan.image import IMAGE_PACKAGES, engines_looked_for
 from healthcheck.stages.plan.records import LaunchPlan
-from healthcheck.stages.plan.repairs import is_of_the_image, line_ends, may_be_installed, own_model_path, remedy
+from healthcheck.stages.plan.repairs import (
+    install_engine,
+    is_of_the_image,
+    line_ends,
+    may_be_installed,
+    own_model_path,
+    remedy,
+    unknown_engines,
+)
 from healthcheck.stages.plan.requested import placeholders
 from healthcheck.stages.plan.script import deploy_sh, trace
 from healthcheck.stages.plan.script.permissions import is_refused, limits_of_the_sandbox, refused, refused_weights
@@ -273,6 +281,23 @@ def _read_only(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     return Ending(msg("change a copy: cp the file to a folder of your own"), open_because=unknown)
 
 
+def _other_engine(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """A script that asked whether an engine is there, and ended because it is not."""
+    names, stop = engines_looked_for(plan.script), trace.stop(plan)
+    if not names or plan.run.ended_by is not EndedBy.EXIT:
+        return None
+    if stop.line:
+        question = re.compile(
+            rf"(?<![\w.-])(?:-[vV]|which|type|hash)\s[^;&|]*\b(?:{'|'.join(map(re.escape, names))})\b"
+        )
+        depends = trace.asks(plan, question)
+    else:
+        depends = not plan.run.exit_status and any(deploy_sh.runs(plan.script, name) for name in names)
+    if not depends:
+        return None
+    return Ending(install_engine(), deploy_sh.place(stop.line), open_because=unknown_engines(names))
+
+
 def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     if not plan.run.exit_status:
         return None
@@ -318,5 +343,6 @@ _CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...
     _overwritten,
     _model_path,
     _other_devices,
+    _other_engine,
     _own_words,
 )
