@@ -160,6 +160,16 @@ def stops_at_errors(text: str, place: str = "") -> bool:
     return stops
 
 
+def ends_on_failure(text: str, place: str) -> bool:
+    """Whether a failing command ends the script: by `set -e`, or by an `exit` in what tests it (`|| exit 1`)."""
+    if stops_at_errors(text, place):
+        return True
+    number, script = line_number(place), shell.read(text)
+    commands = (node for node in script.of("command") if script.line(node.start) <= number <= script.line(node.end))
+    around = (above for node in commands for above in node.around() if above.kind in {"list", "if_statement"})
+    return any(node.name == "exit" for above in around for node in above.below("command"))
+
+
 def _errexit(words: Sequence[Word]) -> Iterator[str]:
     """The sign of each errexit option: "-" switches it on, "+" off."""
     options = [word.text for word in words[1:]]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from healthcheck import contract
 from healthcheck.sandbox.job import KIT, EndedBy
-from healthcheck.stages.plan import calls
+from healthcheck.stages.plan import calls, offline_packages
 from healthcheck.stages.plan.image import IMAGE_PACKAGES, engines_looked_for
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.repairs import (
@@ -76,6 +76,7 @@ _RAISED = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|W
 _CARRIAGE_RETURN = re.compile(r"(?P<file>[\w./-]+\.\w+): (?:line \d+: )?\$?'?[^\s:']*(?:\r|\\r'): ")
 """How dash and bash report an unknown word that ends in a carriage return."""
 _NO_REQUIREMENT = re.compile(r"ERROR: You must give at least one requirement to ")
+_NO_DISTRIBUTION = re.compile(r"ERROR: No matching distribution found for ")
 _ONLY_VARIABLE = re.compile(r"^(?:\w+=\S* )?[\w ./-]*\bpip[\d.]* [\w\s./-]*\$\{?(?P<name>[A-Za-z_]\w*)\}?$")
 """A line that is a single pip command and ends in an unquoted variable."""
 _LIBRARY = re.compile(r"/stubs/(?:permissive|modules|engines|patches)\.py$")
@@ -90,7 +91,7 @@ class Ending:
 
     Attributes:
         seen: what was missing, in a sentence; "" if the last lines say it best.
-        told: plan/self-contained reports what was missing.
+        told: `seen` says why the script ended; its last lines add nothing.
         open_because: what the dry run cannot know about the service, which leaves the check unsettled; else "".
     """
 
@@ -281,6 +282,16 @@ def _read_only(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     return Ending(msg("change a copy: cp the file to a folder of your own"), open_because=unknown)
 
 
+def _no_wheel(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """A pip command without an index that does not find a package in the commit."""
+    of_pip = any(map(_NO_DISTRIBUTION.match, last_lines(plan.run)))
+    found = next((each for each in reversed(offline_packages.unfound(plan)) if each.certain), None)
+    if found is None or not of_pip or not plan.run.exit_status:
+        return None
+    seen, fix = offline_packages.reason(found), offline_packages.repair(plan, found)
+    return Ending(seen=seen, fix=fix, where=found.where, told=True)
+
+
 def _other_engine(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     """A script that asked whether an engine is there, and ended because it is not."""
     names, stop = engines_looked_for(plan.script), trace.stop(plan)
@@ -336,6 +347,7 @@ _CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...
     _refused,
     _read_only,
     _absent_import,
+    _no_wheel,
     _missing,
     _traceback,
     _image_file,
