@@ -220,6 +220,11 @@ def installed(each: Row) -> Mapping[str, str]:
     return {name: version for name, version in versions.items() if version}
 
 
+def dependencies(each: Row) -> frozenset[str]:
+    """The packages that a row's vllm-ascend and vLLM require, by normalised name."""
+    return frozenset(each.requires).union(*(_matrix().vllm_requires.get(version, {}) for version in each.vllm))
+
+
 _UNLIMITED = {"fastapi": "0.120.4", "numpy": "1.26.4", "uvicorn": "0.38.0"}
 _IMAGE_BUILD = "empty"
 """The local part of vLLM's version in the image, which builds it with VLLM_TARGET_DEVICE=empty."""

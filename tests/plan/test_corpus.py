@@ -30,6 +30,7 @@ from tests.plan.corpus_environment import RIGHT_ENVIRONMENT, WRONG_ENVIRONMENT
 from tests.plan.corpus_folders import RIGHT_FOLDERS, WRONG_FOLDERS
 from tests.plan.corpus_fronts import RIGHT_FRONTS, WRONG_FRONTS
 from tests.plan.corpus_imports import RIGHT_IMPORTS, WRONG_IMPORTS
+from tests.plan.corpus_kinds import RIGHT_KINDS, WRONG_KINDS
 from tests.plan.corpus_launchers import RIGHT_LAUNCHERS, WRONG_LAUNCHERS
 from tests.plan.corpus_programs import RIGHT_PROGRAMS, WRONG_PROGRAMS
 from tests.plan.corpus_published import RIGHT_PUBLISHED, WRONG_PUBLISHED
@@ -56,6 +57,7 @@ _RIGHT = (
     RIGHT_FRONTS,
     RIGHT_ENVIRONMENT,
     RIGHT_IMPORTS,
+    RIGHT_KINDS,
     RIGHT_LAUNCHERS,
     RIGHT_PROCESSOR,
     RIGHT_PROGRAMS,
@@ -76,6 +78,7 @@ OTHERS = (
     WRONG_FRONTS,
     WRONG_ENVIRONMENT,
     WRONG_IMPORTS,
+    WRONG_KINDS,
     WRONG_LAUNCHERS,
     WRONG_PROCESSOR,
     WRONG_PROGRAMS,

@@ -66,7 +66,8 @@ def gather(
 def _shown(submission: Submission, script: str, devices: Devices) -> Mapping[str, object]:
     """The row of the version matrix, the programs and the devices that the stubs show, as JSON.
 
-    `versions` are by package; `python_versions` by module, where `__version__` differs from the package's;
+    `versions` are by package; `dependencies` are other packages of the image; `python_versions` by module, where
+    `__version__` differs from the package's;
     `cuda_only` are packages that need CUDA, with their modules; `port` is the port of a server without a known one;
     `lacks` are programs that do not exist before the script installs them, `required_programs` those of packages in
     requirements.txt.
@@ -79,6 +80,7 @@ def _shown(submission: Submission, script: str, devices: Devices) -> Mapping[str
         "lacks": sorted(image.lacking(script, row.cann or "") - required),
         "required_programs": sorted(required),
         "versions": stacks.installed(row),
+        "dependencies": sorted(stacks.dependencies(row)),
         "python_versions": {"vllm": row.vllm[0]},
         "cuda_only": packages.cuda_only(),
         "port": contract.PORT,

@@ -47,6 +47,8 @@ INSTALLED_ONLY = frozenset({
 
 Other servers that the image lacks exist, and plan/engine-installed judges them, as the service's image is unknown.
 """
+OTHER_ENGINES = frozenset(STUBS["server.sh"]) - INSTALLED_ONLY - REAL_PROGRAMS - _OF_PYTHON
+"""Servers that the official vllm-ascend image lacks, and that another image of the service may have."""
 _JQ_SINCE_CANN = (8, 3)
 """CANN's images have jq since 8.3.rc2. Source: their Dockerfiles."""
 
@@ -61,6 +63,11 @@ def lacking(script: str, cann: str) -> frozenset[str]:
     looked_for = {name for name in others if looks_for(script, name)}
     version = tuple(map(int, re.findall(r"\d+", cann)[:2]))
     return INSTALLED_ONLY | looked_for | ({"jq"} if version and version < _JQ_SINCE_CANN else frozenset())
+
+
+def engines_looked_for(script: str) -> tuple[str, ...]:
+    """The engines that the script asks for and the official vllm-ascend image lacks."""
+    return tuple(name for name in sorted(OTHER_ENGINES) if looks_for(script, name))
 
 
 def looks_for(script: str, program: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -16,7 +17,9 @@ from healthcheck.stages.plan.image import (
     IMAGE_PACKAGES,
     IMAGE_SOURCES,
     INSTALLED_ONLY,
+    OTHER_ENGINES,
     STUBBED,
+    engines_looked_for,
     looks_for,
 )
 from healthcheck.stages.plan.records import LaunchPlan, Origin, ServerCommand
@@ -330,7 +333,9 @@ def is_of_the_image(plan: LaunchPlan, said: Complaint) -> bool:
 
 
 def may_be_installed(plan: LaunchPlan, said: Complaint) -> str:
-    """Why it is unknown whether an installed package has a missing program; "" if it is not there for certain."""
+    """Why it is unknown whether a missing program is there at the service; "" if it is not there for certain."""
+    if said.kind is Need.COMMAND and said.name in engines_looked_for(plan.script):
+        return unknown_engines((said.name,))
     ordinary = said.kind is Need.COMMAND and re.fullmatch(r"[A-Za-z][\w.+-]*", said.name) is not None
     if not ordinary or is_foreign(said.name) or said.name in BASH_ONLY or said.name in STUBBED:
         return ""
@@ -341,6 +346,20 @@ def may_be_installed(plan: LaunchPlan, said: Complaint) -> str:
         return ""
     shown = ", ".join(unknown[:_LISTED])
     return msg("whether an installed package ({packages}) has the program {name} is unknown", shown, said.name)
+
+
+def unknown_engines(names: Sequence[str]) -> str:
+    """Why the outcome is unknown of a script that asks for these engines."""
+    return msg(
+        "whether the service's image has {engines} is unknown: the official vllm-ascend image does not have it, "
+        "and the images for other engines are not documented",
+        ", ".join(names),
+    )
+
+
+def install_engine() -> str:
+    """How to do without an engine that only another image may have."""
+    return msg("install it in deploy.sh") + msg(", or: {launch}", contract.LAUNCH)
 
 
 def is_in_the_image(place: str) -> bool:
@@ -379,6 +398,8 @@ def _command(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
         return what, msg("take the blanks around = out: “{line}” runs a program {name}", line, name)
     if name in STUBBED - INSTALLED_ONLY and not looks_for(plan.script, name):
         return what, msg("keep the search path that finds {name}: add to $PATH, never replace it", name)
+    if name in OTHER_ENGINES:
+        return what, install_engine()
     what = _FOREIGN.get(base) or what
     told = (name, hint(base, STUBBED))
     fix = msg("do without {name}: the service's image has Python, CANN and torch-npu{hint}", *told)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from healthcheck.core.check import Findings, fail, unsettled, warn
 from healthcheck.core.records import Finding
 from healthcheck.sandbox.job import EndedBy
-from healthcheck.stages.plan import calls
+from healthcheck.stages.plan import calls, offline_packages
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.repairs import (
     BASH_ONLY,
@@ -73,6 +73,8 @@ def _reportable(plan: LaunchPlan) -> Iterator[Complaint]:
     for each in reported(plan):
         if each.kind is Need.MODULE and calls.is_imported(each.name, records):
             continue  # plan/no-missing-imports reports it
+        if offline_packages.is_reported(plan, each.text):
+            continue  # plan/starts-server reports it
         of_the_file = "#!" in each.name or r"\r" in each.name
         if not (of_the_file or refused_weights(plan, each.text) or refused(plan, each.text)):
             yield each

@@ -8,7 +8,7 @@ from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, note, unsettled, warn
 from healthcheck.core.records import Finding
 from healthcheck.sandbox.job import EndedBy, Mode
-from healthcheck.stages.plan import requested
+from healthcheck.stages.plan import offline_packages, requested
 from healthcheck.stages.plan.records import LaunchPlan, Observations, ShellRun
 from healthcheck.stages.plan.script import deploy_sh, trace
 from healthcheck.stages.plan.script.diagnosis import LIMITS, WITHOUT_NAMESPACES, ending
@@ -38,6 +38,9 @@ def starts_server(plan: LaunchPlan) -> Findings:
     sh. The programs that it starts (vllm, python3, pip, npu-smi, curl …) are stubs that record how they were
     called; nothing is installed, downloaded or really launched.
 
+    The stub of pip fails like pip if --no-index is given and no folder of --find-links has a wheel of a requirement
+    that no image has. If the image may have it, the check is not settled.
+
     If no server is recorded, the message says how the script ended and what it printed last.
 
     Example:
@@ -63,6 +66,7 @@ def starts_server(plan: LaunchPlan) -> Findings:
         yield fail(expected=_EXPECTED, seen=seen, fix=fix, where=first.where)
     yield from refused_kill(plan)
     yield from _unknown_programs(plan)
+    yield from offline_packages.findings(plan)
     yield from map(note, _remarks(plan.observed))
     for run in plan.others if plan.run.ended_by not in LIMITS else ():
         if not run.servers or run.ended_by in LIMITS:

@@ -25,6 +25,18 @@ _EXPANSIONS = ("simple_expansion", "expansion")
 _VALUES = {":-", "-", ":=", "="}
 _FEEDS = ("redirected_statement", "pipeline", "for_statement", "while_statement", "function_definition")
 _DIGITS = frozenset("123456789")
+_BEFORE_A_PROGRAM = {"exec", "nohup", "setsid", "env", "time", "command"}
+
+
+def runs(text: str, program: str) -> bool:
+    """Whether a command of the script starts a program, not only asks for it."""
+    for node in shell.read(text).of("command"):
+        words = [child.text for child in node.children if child.kind in {"command_name", "word"}]
+        while words and words[0] in _BEFORE_A_PROGRAM:
+            words = words[1:]
+        if words[:1] == [program]:
+            return True
+    return False
 
 
 def find_line(text: str, needles: Sequence[str]) -> int | None:
@@ -146,6 +158,16 @@ def stops_at_errors(text: str, place: str = "") -> bool:
         for sign in _errexit(command.words) if not number or script.line(command.start) <= number else ():
             stops = sign == "-" or (stops and not number)
     return stops
+
+
+def ends_on_failure(text: str, place: str) -> bool:
+    """Whether a failing command ends the script: by `set -e`, or by an `exit` in what tests it (`|| exit 1`)."""
+    if stops_at_errors(text, place):
+        return True
+    number, script = line_number(place), shell.read(text)
+    commands = (node for node in script.of("command") if script.line(node.start) <= number <= script.line(node.end))
+    around = (above for node in commands for above in node.around() if above.kind in {"list", "if_statement"})
+    return any(node.name == "exit" for above in around for node in above.below("command"))
 
 
 def _errexit(words: Sequence[Word]) -> Iterator[str]:

@@ -8,10 +8,18 @@ from dataclasses import dataclass
 
 from healthcheck import contract
 from healthcheck.sandbox.job import KIT, EndedBy
-from healthcheck.stages.plan import calls
-from healthcheck.stages.plan.image import IMAGE_PACKAGES
+from healthcheck.stages.plan import calls, offline_packages
+from healthcheck.stages.plan.image import IMAGE_PACKAGES, engines_looked_for
 from healthcheck.stages.plan.records import LaunchPlan
-from healthcheck.stages.plan.repairs import is_of_the_image, line_ends, may_be_installed, own_model_path, remedy
+from healthcheck.stages.plan.repairs import (
+    install_engine,
+    is_of_the_image,
+    line_ends,
+    may_be_installed,
+    own_model_path,
+    remedy,
+    unknown_engines,
+)
 from healthcheck.stages.plan.requested import placeholders
 from healthcheck.stages.plan.script import deploy_sh, trace
 from healthcheck.stages.plan.script.permissions import is_refused, limits_of_the_sandbox, refused, refused_weights
@@ -68,6 +76,7 @@ _RAISED = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|W
 _CARRIAGE_RETURN = re.compile(r"(?P<file>[\w./-]+\.\w+): (?:line \d+: )?\$?'?[^\s:']*(?:\r|\\r'): ")
 """How dash and bash report an unknown word that ends in a carriage return."""
 _NO_REQUIREMENT = re.compile(r"ERROR: You must give at least one requirement to ")
+_NO_DISTRIBUTION = re.compile(r"ERROR: No matching distribution found for ")
 _ONLY_VARIABLE = re.compile(r"^(?:\w+=\S* )?[\w ./-]*\bpip[\d.]* [\w\s./-]*\$\{?(?P<name>[A-Za-z_]\w*)\}?$")
 """A line that is a single pip command and ends in an unquoted variable."""
 _LIBRARY = re.compile(r"/stubs/(?:permissive|modules|engines|patches)\.py$")
@@ -82,7 +91,7 @@ class Ending:
 
     Attributes:
         seen: what was missing, in a sentence; "" if the last lines say it best.
-        told: plan/self-contained reports what was missing.
+        told: `seen` says why the script ended; its last lines add nothing.
         open_because: what the dry run cannot know about the service, which leaves the check unsettled; else "".
     """
 
@@ -277,6 +286,33 @@ def _read_only(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     return Ending(msg("change a copy: cp the file to a folder of your own"), open_because=unknown)
 
 
+def _no_wheel(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """A pip command without an index that does not find a package in the commit."""
+    of_pip = any(map(_NO_DISTRIBUTION.match, last_lines(plan.run)))
+    found = next((each for each in reversed(offline_packages.unfound(plan)) if each.certain), None)
+    if found is None or not of_pip or not plan.run.exit_status:
+        return None
+    seen, fix = offline_packages.reason(found), offline_packages.repair(plan, found)
+    return Ending(seen=seen, fix=fix, where=found.where, told=True)
+
+
+def _other_engine(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """A script that asked whether an engine is there, and ended because it is not."""
+    names, stop = engines_looked_for(plan.script), trace.stop(plan)
+    if not names or plan.run.ended_by is not EndedBy.EXIT:
+        return None
+    if stop.line:
+        question = re.compile(
+            rf"(?<![\w.-])(?:-[vV]|which|type|hash)\s[^;&|]*\b(?:{'|'.join(map(re.escape, names))})\b"
+        )
+        depends = trace.asks(plan, question)
+    else:
+        depends = not plan.run.exit_status and any(deploy_sh.runs(plan.script, name) for name in names)
+    if not depends:
+        return None
+    return Ending(install_engine(), deploy_sh.place(stop.line), open_because=unknown_engines(names))
+
+
 def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     if not plan.run.exit_status:
         return None
@@ -315,6 +351,7 @@ _CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...
     _refused,
     _read_only,
     _absent_import,
+    _no_wheel,
     _missing,
     _traceback,
     _image_file,
@@ -322,5 +359,6 @@ _CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...
     _overwritten,
     _model_path,
     _other_devices,
+    _other_engine,
     _own_words,
 )

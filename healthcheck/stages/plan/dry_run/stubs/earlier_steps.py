@@ -93,8 +93,12 @@ def may_be_there(place: str) -> bool:
     without matches counts as a file that such a step creates.
     """
     outside = not _in_the_submission(os.path.realpath(os.path.expanduser(place)))
-    made = any(_may_make_files(kind, program, arguments) for kind, _, program, arguments in _earlier())
-    return outside or _PATTERN.search(place) is not None or made
+    return outside or _PATTERN.search(place) is not None or may_make_files()
+
+
+def may_make_files() -> bool:
+    """Whether a step that was recorded but not executed may have created files."""
+    return any(_may_make_files(kind, program, arguments) for kind, _, program, arguments in _earlier())
 
 
 def _in_the_submission(place: str) -> bool:

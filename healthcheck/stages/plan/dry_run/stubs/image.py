@@ -41,6 +41,11 @@ def packages() -> dict[str, str]:
     return dict(_image().get("versions", {}))
 
 
+def dependencies() -> list[str]:
+    """Other packages that the image has, by pip's names: the requirements of vLLM and vllm-ascend."""
+    return list(_image().get("dependencies", []))
+
+
 def module_version(module: str) -> str:
     """The value of `module.__version__`."""
     return str(_image().get("python_versions", {}).get(module) or packages().get(pip_name(module), UNKNOWN_VERSION))

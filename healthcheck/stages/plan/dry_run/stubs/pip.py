@@ -12,7 +12,8 @@ from collections.abc import Iterator
 if __name__ == "__main__":
     sys.path.insert(0, f"{sys.argv[1]}/lib")
 
-from healthcheck.stages.plan.dry_run.stubs import earlier_steps, image, installed, note, programs
+from healthcheck.stages.plan import calls
+from healthcheck.stages.plan.dry_run.stubs import earlier_steps, image, installed, note, programs, wheelhouse
 from healthcheck.stages.repo import pip_words
 
 SITE = os.path.realpath(f"{sys.argv[1] if len(sys.argv) > 1 else ''}/packages")
@@ -65,6 +66,8 @@ def run(arguments: list[str], program: str) -> int:
             print(message, file=sys.stderr)
             if not message.startswith("WARNING"):
                 return 1
+        if command != "uninstall" and not _finds_all(command, after):
+            return 1
         if command == "install":
             folder = installed.folder_for_programs(program)
             _add_programs(list(pip_words.operands(after)), folder)
@@ -88,6 +91,20 @@ def _problems(command: str, arguments: list[str]) -> Iterator[str]:
     for name, value in pip_words.parsed(arguments) if command != "uninstall" else ():
         if name in _NAMES_A_PLACE:
             yield from _missing(_NAMES_A_PLACE[name], value)
+
+
+def _finds_all(command: str, arguments: list[str]) -> bool:
+    """Record the requirements that pip does not find without an index; False if pip certainly fails."""
+    for each in wheelhouse.missing(command, arguments):
+        note.record(
+            "python", calls.WITHOUT_INDEX, each.package, calls.CERTAIN if each.certain else "", *each.folders
+        )
+        if each.certain:
+            version = f"the requirement {each.package} (from versions: none)"
+            print(f"ERROR: Could not find a version that satisfies {version}", file=sys.stderr)
+            print(f"ERROR: No matching distribution found for {each.package}", file=sys.stderr)
+            return False
+    return True
 
 
 def _missing(kind: str, word: str) -> Iterator[str]:
