@@ -49,7 +49,7 @@ PORT: tuple[Case, ...] = (
          "plan/chat-api": "fail", "plan/self-contained": "warn"},
         says="1025",
     ),
-    case("port-no-number", sh('vllm serve "$MODEL_PATH" --port "$PORT"'), {"plan/no-other-variables": "fail"}),
+    case("port-no-number", sh('vllm serve "$MODEL_PATH" --port "$PORT"'), {"plan/no-other-variables": "fail", "plan/self-contained": "fail"}),
     case(
         "port-uvicorn",
         sh("python3 app.py"),

@@ -61,5 +61,5 @@ def test_a_package_that_needs_cuda_is_to_be_taken_out(tmp_path: Path) -> None:
     ledger.judge(CHECKS, lambda: read_submission(root))
     (result,) = [result for result in ledger.results if result.id == "repo/requirements-stack"]
     removed = {edit.old.strip() for finding in result.findings for edit in finding.edits if not edit.new}
-    assert removed == set(names)
+    assert {line.partition("==")[0] for line in removed} == set(names)
     assert all("needs CUDA" in finding.seen for finding in result.findings if finding.edits)
