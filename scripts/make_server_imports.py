@@ -3,9 +3,9 @@
 
     python scripts/make_server_imports.py 0.18.0 0.30.0
 
-Nothing is imported: the names come from the syntax trees of vllm.entrypoints.openai.api_server and of the modules of
-vLLM that it imports. Only statements of the top level count, outside of `if`, `try` and functions: they always run.
-`certain` has what all releases import, `possible` has the other packages and standard modules of any release.
+Nothing is imported: the names come from the syntax trees of vllm.entrypoints.openai.api_server and of the modules
+of vLLM that it imports. Only statements of the top level count, outside of `if`, `try` and functions, since they
+always run. `certain` has what all releases import, `possible` has the other packages and standard modules of any release.
 """
 
 from __future__ import annotations

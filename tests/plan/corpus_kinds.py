@@ -165,7 +165,7 @@ _WRONG_SHADOWS: tuple[Case, ...] = tuple(
          "whether it has everything", ""),
         ("that-passes-on", f"{HERE}\n{OF_VLLM}", WARNS, {"requests.py": "def get(url): pass\n"}, "whether it has everything", ""),
         ("early-module", f"{HERE}\n{OF_VLLM}", WARNS, {"types.py": ASK}, "depends on its release and on the image", ""),
-        ("of-an-app-with-vllm", f"{HERE}\nexec python3 app.py", {**WARNS, "plan/served-name": "warn", "plan/model-path": "warn"},
+        ("of-an-app-with-vllm", f"{HERE}\nexec python3 app.py", {**WARNS, "plan/served-name": "warn"},
          {"app.py": APP, "openai.py": ASK}, "depends on its release", ""),
         ("in-a-launcher", f"{HERE}\nexec torchrun --nproc_per_node 1 serve.py", FAILS, {"serve.py": IN_PROCESS, "openai.py": ASK}, "", ""),
     )

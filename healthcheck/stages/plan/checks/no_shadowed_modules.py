@@ -34,8 +34,9 @@ def no_shadowed_modules(plan: LaunchPlan) -> Findings:
     server may import the module, or if the file may be a complete copy. The names are those that vLLM 0.18.0 to
     0.33.0 import when `vllm.entrypoints.openai.api_server` starts. A folder without `__init__.py` hides nothing.
 
-    Example (with openai.py committed):
+    Example:
     ```sh
+    # openai.py is next to deploy.sh
     cd "$(dirname "$0")"
     exec python3 -m vllm.entrypoints.openai.api_server --model "$MODEL_PATH" --port {port}
     ```
