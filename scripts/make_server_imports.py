@@ -5,7 +5,8 @@
 
 Nothing is imported: the names come from the syntax trees of vllm.entrypoints.openai.api_server and of the modules
 of vLLM that it imports. Only statements of the top level count, outside of `if`, `try` and functions, since they
-always run. `certain` has what all releases import, `possible` has the other packages and standard modules of any release.
+always run. `certain` has the imports of all releases, `possible` the other packages and standard modules of any
+release.
 """
 
 from __future__ import annotations
