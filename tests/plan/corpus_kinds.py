@@ -117,7 +117,78 @@ _RIGHT_OFFLINE: tuple[Case, ...] = tuple(
     )
 )
 
+HERE = 'cd "$(dirname "$0")"'
+OF_VLLM = 'exec python3 -m vllm.entrypoints.openai.api_server --model "$MODEL_PATH" --host 0.0.0.0 --port 8000'
+ASK = "def ask(text):\n    return text\n"
+FAILS, WARNS = {"plan/no-shadowed-modules": "fail"}, {"plan/no-shadowed-modules": "warn"}
+IN_PROCESS = """
+    import asyncio, os
+    from vllm.entrypoints.openai.api_server import run_server
+    from vllm.entrypoints.openai.cli_args import make_arg_parser
+    from vllm.utils.argparse_utils import FlexibleArgumentParser
+    parser = make_arg_parser(FlexibleArgumentParser())
+    args = parser.parse_args(["--model", os.environ["MODEL_PATH"], "--host", "0.0.0.0", "--port", "8000"])
+    asyncio.run(run_server(args))
+    """
+BY_CHILD = """
+    import os, subprocess
+    subprocess.run(["vllm", "serve", os.environ["MODEL_PATH"], "--host", "0.0.0.0", "--port", "8000"], check=True)
+    """
+APP = """
+    import os
+    import uvicorn
+    from fastapi import FastAPI
+    from vllm import LLM
+    llm = LLM(model=os.environ["MODEL_PATH"])
+    app = FastAPI()
+    @app.post("/v1/chat/completions")
+    def chat(body: dict):
+        return {}
+    uvicorn.run(app, host="0.0.0.0", port=8000)
+    """
+
+_WRONG_SHADOWS: tuple[Case, ...] = tuple(
+    case(f"shadow-{name}", bash(body), expected, files=files, says=says, fix=fix)
+    for name, body, expected, files, says, fix in (
+        ("by-a-module", f"{HERE}\n{OF_VLLM}", FAILS, {"openai.py": ASK},
+         "imports openai.types, which it does not have [openai.py]", "git mv openai.py own_openai.py"),
+        ("by-a-package", f"{HERE}\n{OF_VLLM}", FAILS, {"fastapi/__init__.py": "", "fastapi/routes.py": ""},
+         "finds fastapi/__init__.py", "git mv fastapi own_fastapi"),
+        ("of-the-standard-library", f"{HERE}\n{OF_VLLM}", FAILS, {"logging.py": "level = 1\n"}, "imports logging.config, logging.Logger", ""),
+        ("beside-a-program", 'exec python3 "$(dirname "$0")/src/serve.py"', FAILS,
+         {"src/serve.py": IN_PROCESS, "src/torch.py": ASK}, "the folder of the program, src,", "git mv src/torch.py src/own_torch.py"),
+        ("by-variable", f'export PYTHONPATH="$(cd "$(dirname "$0")" && pwd)${{PYTHONPATH:+:$PYTHONPATH}}"\n{SERVE}', FAILS, {"numpy.py": ASK},
+         "PYTHONPATH has the folder .", ""),
+        ("by-variable-for-a-child", f"{HERE}\nPYTHONPATH=lib:$PYTHONPATH python3 start.py", FAILS,
+         {"start.py": BY_CHILD, "lib/pydantic.py": ASK}, "PYTHONPATH has the folder lib", ""),
+        ("whole-package", f"{HERE}\n{OF_VLLM}", WARNS, {"openai/__init__.py": "", "openai/types/__init__.py": ""},
+         "whether it has everything", ""),
+        ("that-passes-on", f"{HERE}\n{OF_VLLM}", WARNS, {"requests.py": "def get(url): pass\n"}, "whether it has everything", ""),
+        ("early-module", f"{HERE}\n{OF_VLLM}", WARNS, {"types.py": ASK}, "depends on its release and on the image", ""),
+        ("of-an-app-with-vllm", f"{HERE}\nexec python3 app.py", {**WARNS, "plan/served-name": "warn"},
+         {"app.py": APP, "openai.py": ASK}, "depends on its release", ""),
+        ("in-a-launcher", f"{HERE}\nexec torchrun --nproc_per_node 1 serve.py", FAILS, {"serve.py": IN_PROCESS, "openai.py": ASK}, "", ""),
+    )
+)  # fmt: skip
+_RIGHT_SHADOWS: tuple[Case, ...] = tuple(
+    case(f"shadow-{name}", bash(body), files=files)
+    for name, body, files in (
+        ("of-the-program-vllm", f"{HERE}\n{SERVE}", {"openai.py": ASK, "logging.py": ""}),
+        ("of-a-child", f"{HERE}\npython3 start.py", {"start.py": BY_CHILD, "openai.py": ASK}),
+        ("elsewhere", f"{HERE}\n{OF_VLLM}", {"tools/openai.py": ASK, "tools/__init__.py": ""}),
+        ("without-init", f"{HERE}\n{OF_VLLM}", {"openai/notes.txt": "", "requests/sample.json": "{}"}),
+        ("of-other-names", f"{HERE}\n{OF_VLLM}", {"test/__init__.py": "", "utils.py": "", "config.py": "", "os.py": "", "time.py": ""}),
+        ("of-an-app-without-vllm", f"{HERE}\npython3 app.py & exec python3 -P -m {OF_VLLM.partition(' -m ')[2]}",
+         {"app.py": APP.replace("from vllm import LLM", "LLM = dict").replace("8000", "9000"), "openai.py": ASK}),
+        ("of-safe-python", f"{HERE}\n{OF_VLLM.replace('-m vllm', '-P -m vllm')}", {"openai.py": ASK}),
+        ("of-a-safe-variable", f"{HERE}\nexport PYTHONSAFEPATH=1\n{OF_VLLM}", {"openai.py": ASK}),
+        ("from-another-folder", f"cd /tmp\n{OF_VLLM}", {"openai.py": ASK}),
+        ("that-is-moved-first", f"{HERE}\nmv openai.py /tmp/client.py\n{OF_VLLM}", {"openai.py": ASK}),
+    )
+)  # fmt: skip
+
 RIGHT_KINDS: tuple[Case, ...] = (
+    *_RIGHT_SHADOWS,
     *_RIGHT_OFFLINE,
     case(
         "asks-for-an-engine-or-installs-it", bash(f"command -v sglang >/dev/null || pip install sglang\n{SGLANG}")
@@ -127,4 +198,4 @@ RIGHT_KINDS: tuple[Case, ...] = (
         bash(f"if command -v lmdeploy; then {LMDEPLOY}\nelse {SERVE}\nfi"),
     ),
 )
-WRONG_KINDS: tuple[Case, ...] = (*_WRONG_ENGINES, *_WRONG_OFFLINE)
+WRONG_KINDS: tuple[Case, ...] = (*_WRONG_ENGINES, *_WRONG_OFFLINE, *_WRONG_SHADOWS)

@@ -21,7 +21,10 @@ COMMITTED = {
     "my_processors.py": "class Repeat: pass\n",
 }
 """What the repaired examples say is committed."""
-COMMITTED_BEFORE = {"plan/working-directory": COMMITTED}
+COMMITTED_BEFORE = {
+    "plan/working-directory": COMMITTED,
+    "plan/no-shadowed-modules": {"openai.py": "def ask(): pass\n"},
+}
 """What is committed with the wrong example, too."""
 PAGES = [page for page in catalogue.pages() if page.stage == "plan" and SCRIPT.search(page.body)]
 

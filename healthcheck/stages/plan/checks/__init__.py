@@ -32,6 +32,7 @@ from healthcheck.stages.plan.checks.no_missing_imports import no_missing_imports
 from healthcheck.stages.plan.checks.no_missing_modules import no_missing_modules
 from healthcheck.stages.plan.checks.no_missing_programs import no_missing_programs
 from healthcheck.stages.plan.checks.no_other_variables import no_other_variables
+from healthcheck.stages.plan.checks.no_shadowed_modules import no_shadowed_modules
 from healthcheck.stages.plan.checks.one_machine import one_machine
 from healthcheck.stages.plan.checks.one_port_each import one_port_each
 from healthcheck.stages.plan.checks.port import port
@@ -75,6 +76,7 @@ _CHECKS: tuple[Check[LaunchPlan], ...] = (
     no_missing_programs,
     no_missing_modules,
     no_missing_imports,
+    no_shadowed_modules,
     engine_installed,
     no_downloads,
     no_image_paths,

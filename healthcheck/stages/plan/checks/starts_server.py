@@ -38,8 +38,8 @@ def starts_server(plan: LaunchPlan) -> Findings:
     sh. The programs that it starts (vllm, python3, pip, npu-smi, curl …) are stubs that record how they were
     called; nothing is installed, downloaded or really launched.
 
-    The stub of pip fails like pip if --no-index is given and no folder of --find-links has a wheel of a requirement
-    that no image has. If the image may have it, the check is not settled.
+    With --no-index, the stub of pip looks for each requirement in the folders of --find-links. It fails like pip if
+    none has a wheel and no installed package counts; if the image may have the package, the check is not settled.
 
     If no server is recorded, the message says how the script ended and what it printed last.
 

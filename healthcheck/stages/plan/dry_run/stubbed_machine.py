@@ -11,6 +11,7 @@ from pathlib import Path
 
 from healthcheck.sandbox.job import HOST, KIT, STANDARD_PATH, Job
 from healthcheck.sandbox.protocol import ADDRESS, BETWEEN, LOADING, OFFLINE, TIME_LIMIT, TIMER
+from healthcheck.stages.plan.calls import SERVER_IMPORTS
 from healthcheck.stages.plan.dry_run.stubs import programs
 from healthcheck.stages.plan.dry_run.stubs.image import IMAGE, UNKNOWN_VERSION
 from healthcheck.stages.plan.image import (
@@ -85,7 +86,8 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     for module in SHARED:
         shutil.copyfile(f"{_PACKAGE}/{module}", f"{lib}/{module}")
     shutil.copytree(STUBS_FOLDER, f"{kit}/{SCRIPTS}")
-    shutil.copyfile(_PACKAGE / "data" / IMPORTABLE, f"{kit}/{IMPORTABLE}")
+    for table in (IMPORTABLE, SERVER_IMPORTS):
+        shutil.copyfile(_PACKAGE / "data" / table, f"{kit}/{table}")
     _libraries(job.packages, f"{kit}/site")
     os.mkfifo(f"{kit}/forever")
     if not job.answers:

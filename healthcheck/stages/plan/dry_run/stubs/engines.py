@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 from healthcheck.stages.plan import calls
-from healthcheck.stages.plan.dry_run.stubs import note
+from healthcheck.stages.plan.dry_run.stubs import note, shadows
 from healthcheck.stages.plan.dry_run.stubs.permissive import Anything, Base
 
 _SERVER_MODULES = tuple(f"{name}." for name in (
@@ -82,11 +82,13 @@ def option(name: str, value: Any) -> list[str]:
 
 
 async def _vllm_run_server(parsed: Any, *_: Any, **__: Any) -> None:
+    shadows.record_for_server()
     note.serve("python3", ["-m", "vllm.entrypoints.openai.api_server", *_changed(parsed)])
 
 
 def _vllm_main(*_: Any, **__: Any) -> None:
     if sys.argv[1:2] == ["serve"]:
+        shadows.record_for_server()
         note.serve("vllm", sys.argv[1:])
     note.record("exec", "vllm", *sys.argv[1:])
 
@@ -209,5 +211,7 @@ def serves(module: str) -> bool:
 def run_module(name: str) -> None:
     """Replaces `runpy.run_module` for an absent library."""
     if serves(name):
+        if name.startswith("vllm."):
+            shadows.record_for_server()
         note.serve("python3", ["-m", name, *sys.argv[1:]])
     note.record("exec", "python3", "-m", name, *sys.argv[1:])

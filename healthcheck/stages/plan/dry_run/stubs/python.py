@@ -9,6 +9,7 @@ import os
 import runpy
 import sys
 import time
+from collections.abc import Sequence
 from types import TracebackType
 
 sys.path.insert(0, f"{sys.argv[1]}/lib")
@@ -23,6 +24,7 @@ from healthcheck.stages.plan.dry_run.stubs import (
     note,
     permissive,
     pip,
+    shadows,
     webservers,
 )
 
@@ -104,9 +106,10 @@ def _search_path(name: str) -> list[str]:
 
 
 def _interpreter(name: str, arguments: list[str]) -> None:
-    option = "-"
+    option, given = "-", list[str]()
     while arguments:
         option = arguments.pop(0)
+        given.append(option)
         if option in {"-V", "--version", "-VV"}:
             return print(f"Python {sys.version.split()[0]}")
         if option in {"-h", "--help"}:
@@ -116,14 +119,26 @@ def _interpreter(name: str, arguments: list[str]) -> None:
         elif option == "-" or not option.startswith("-"):
             break
         elif option[-1] == "c" and "X" not in option and arguments:
+            _search_first("", given)
             return _text(arguments[0], "<string>", ["-c", *arguments[1:]])
         elif option.startswith("-m") and len(option) > 2:
+            _search_first(os.getcwd(), given)
             return _module(name, option[2:], arguments)
         elif option[-1] == "m" and arguments:
+            _search_first(os.getcwd(), given)
             return _module(name, arguments[0], arguments[1:])
     else:
         option = "-"
+    if not os.path.isdir(option):
+        _search_first("" if option == "-" else os.path.dirname(os.path.realpath(option)), given[:-1])
     return _script(option, arguments)
+
+
+def _search_first(folder: str, options: Sequence[str]) -> None:
+    """Put a folder first on the search path, unless the options or PYTHONSAFEPATH forbid it."""
+    letters = "".join(each.partition("X")[0].partition("W")[0] for each in options if not each.startswith("--"))
+    if not {"P", "I"} & set(letters) and not os.environ.get("PYTHONSAFEPATH"):
+        sys.path.insert(0, folder)
 
 
 def _script(path: str, arguments: list[str]) -> None:
@@ -133,8 +148,6 @@ def _script(path: str, arguments: list[str]) -> None:
     if not os.path.exists(path):
         print(f"{sys.executable}: can't open file '{os.path.abspath(path)}': [Errno 2]", file=sys.stderr)
         sys.exit(2)
-    if not os.path.isdir(path):
-        sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
     if os.path.basename(os.path.realpath(path)) in {"server.sh", "vllm.py"}:  # python3 $(which vllm) serve …
         note.serve(os.path.basename(path), arguments)
     runpy.run_path(path, run_name="__main__")
@@ -143,7 +156,6 @@ def _script(path: str, arguments: list[str]) -> None:
 
 def _text(text: str, name: str, argv: list[str]) -> None:
     sys.argv = argv
-    sys.path.insert(0, "")
     imports.texts[name] = text
     main_module = type(sys)("__main__")
     main_module.__dict__["__builtins__"] = __builtins__
@@ -152,7 +164,6 @@ def _text(text: str, name: str, argv: list[str]) -> None:
 
 
 def _module(name: str, module: str, arguments: list[str]) -> None:
-    sys.path.insert(0, os.getcwd())
     sys.argv = [module, *arguments]
     top = module.split(".", maxsplit=1)[0]
     local = os.path.exists(top) or os.path.exists(f"{top}.py")
@@ -170,6 +181,8 @@ def _module(name: str, module: str, arguments: list[str]) -> None:
         if module == "pip" and pip.run(arguments, sys.executable):
             sys.exit(1)
     elif not local and engines.serves(module):
+        if top == "vllm":
+            shadows.record_for_server()
         note.serve(name, ["-m", module, *arguments])
     else:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
@@ -180,8 +193,10 @@ def _launch(name: str, arguments: list[str]) -> None:
     note.record("exec", name, *arguments)
     for index, argument in enumerate(arguments):
         if argument in {"-m", "--module"} and index + 1 < len(arguments):
+            _search_first(os.getcwd(), ())
             return _module("python3", arguments[index + 1], arguments[index + 2 :])
         if argument.endswith(".py") and not argument.startswith("-"):
+            _search_first(os.path.dirname(os.path.realpath(argument)), ())
             return _script(argument, arguments[index + 1 :])
     return None
 
@@ -197,6 +212,7 @@ def _app_server(name: str, arguments: list[str]) -> None:
     arguments = webservers.complete(name, arguments)
     target = webservers.target(name, arguments)
     routes = apps.routes_of(target) if target else ()
+    shadows.record_for_library()
     note.serve(name, [*arguments, *(f"#route {route}" for route in routes)])
 
 
