@@ -76,7 +76,7 @@ _WRONG_OFFLINE: tuple[Case, ...] = (
             ("whatever-is-installed", "set -e\npip install --no-index --force-reinstall -f wheels our-adapter", NEVER, {},
              "ended with status 1: pip fails for our-adapter: wheels", "pip download -d wheels our-adapter"),
             ("what-needs-cuda", "set -e\npip install --no-index -f wheels flash-attn", NEVER, {}, "pip fails for flash-attn", ""),
-            ("and-goes-on", "pip install --no-index --target lib -f wheels our-adapter", {"plan/starts-server": "warn"}, {},
+            ("goes-on-without-a-wheel", "pip install --no-index --target lib -f wheels our-adapter", {"plan/starts-server": "warn"}, {},
              "the script continues without it", "pip download"),
         )
     ),
