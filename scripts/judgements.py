@@ -67,7 +67,7 @@ def record(file: Path, pytest_options: list[str]) -> int:
         environment = {**os.environ, FOLDER_VARIABLE: folder, "PYTHONPATH": str(Path(__file__).parent)}
         command = [sys.executable, "-m", "pytest", "-p", Path(__file__).stem, *pytest_options]
         status = subprocess.run(command, check=False, env=environment).returncode
-        lines = sorted(line for part in Path(folder).iterdir() for line in part.read_text("utf-8").splitlines())
+        lines = sorted(line for part in Path(folder).iterdir() for line in part.read_text("utf-8").split("\n") if line)
     file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     print(f"{len(lines)} judgements in {file}")
     return status
@@ -91,7 +91,7 @@ def compare(files: list[Path]) -> int:
 def read(file: Path) -> dict[str, Counter[str]]:
     """The judgements of each test, without what differs from run to run."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
-    for line in file.read_text("utf-8").splitlines():
+    for line in filter(None, file.read_text("utf-8").split("\n")):
         entry = json.loads(line)
         found[entry.pop("test")][quiet(json.dumps(entry, ensure_ascii=False, sort_keys=True))] += 1
     return found
