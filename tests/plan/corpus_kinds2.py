@@ -48,6 +48,17 @@ ONCE = (
     'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 )
 
+PROJECT = 'set -e\ncd "$(dirname "$0")"\npip install --no-deps ./guard\n'
+GUARD = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000 --logits-processors math_guard.steps:Keep'
+SETUP = 'from setuptools import find_packages, setup\nsetup(\n    name="math-steps",\n    packages={packages},\n)\n'
+CODE = {"guard/src/math_guard/__init__.py": "", "guard/src/math_guard/steps.py": "class Keep:\n    pass\n"}
+NOT_INSTALLED = {"plan/no-missing-modules": "fail", "plan/self-contained": "fail"}
+
+
+def setup_py(packages: str, more: dict[str, str] | None = None) -> dict[str, str]:
+    return {"guard/setup.py": SETUP.format(packages=packages), **CODE, **(more or {})}
+
+
 WRONG_KINDS2: tuple[Case, ...] = (
     *(
         case(f"unguarded-{name}", bash(deploy), expected, files=files, says=says, fix=fix)
@@ -64,6 +75,13 @@ WRONG_KINDS2: tuple[Case, ...] = (
             ("trial", ONCE, FAILS, {"load.py": LOADS}, "LLM runs whenever", ""),
         )
     ),
+    case("src-is-left-out", bash(PROJECT + GUARD), NOT_INSTALLED, files=setup_py("find_packages()"),
+         says="guard/setup.py:4", fix='write there: packages=find_packages("src"), package_dir={"": "src"},'),
+    case("src-is-left-out-by-e", bash(PROJECT.replace("./guard", "-e guard") + GUARD), NOT_INSTALLED,
+         files=setup_py("find_packages()"), says="math_guard is in src"),
+    case("src-is-left-out-of-its-name", bash(PROJECT.replace("./guard", "./math_guard") + GUARD), NOT_INSTALLED,
+         files={name.replace("guard/", "math_guard/", 1): text for name, text in setup_py("find_packages()").items()},
+         says="math_guard/setup.py:4"),
     supervised("by-module-no-shell", "vllm serve $MODEL_PATH --port 8000", {"plan/model-path": "fail"}, deploy=BY_MODULE,
                says="without a shell", fix="write %(ENV_MODEL_PATH)s in place of $MODEL_PATH"),
     supervised("by-module-not-installed", SERVE, {"plan/starts-server": "fail"},
@@ -89,5 +107,13 @@ RIGHT_KINDS2: tuple[Case, ...] = (
             ("by-a-named-fork", SPAWN.replace("=spawn", "=fork"), None, {"serve.py": PLAIN}),
         )
     ),
+    case("src-by-where", bash(PROJECT + GUARD), files=setup_py('find_packages("src"), package_dir={"": "src"}')),
+    case("src-by-a-list", bash(PROJECT + GUARD), files=setup_py('["math_guard"], package_dir={"": "src"}')),
+    case("src-by-pyproject", bash(PROJECT + GUARD), files=setup_py("find_packages()", {
+        "guard/pyproject.toml": '[project]\nname = "math-steps"\nversion = "1"\n'})),
+    case("src-on-the-path", bash(f'{PROJECT}export PYTHONPATH="$PWD/guard/src:$PYTHONPATH"\n{GUARD}'),
+         files=setup_py("find_packages()")),
+    case("no-src", bash(PROJECT + GUARD), files={
+        name.replace("/src", ""): text for name, text in setup_py("find_packages()").items()}),
     supervised("by-module", deploy=BY_MODULE),
 )  # fmt: skip
