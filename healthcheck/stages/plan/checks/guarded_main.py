@@ -21,7 +21,7 @@ _GUARD = 'if __name__ == "__main__":'
     requires=("repo/deploy-sh-present",),
 )
 def guarded_main(plan: LaunchPlan) -> Findings:
-    """VLLM runs its engine in a process of its own. With the start method `spawn`, Python imports the main program
+    """The engine of vLLM runs in a process of its own. With the start method `spawn`, Python imports the main program
     again in that process. If the import starts the server or the engine, the process ends with “An attempt has been
     made to start a new process before the current process has finished its bootstrapping phase”.
 
