@@ -113,7 +113,7 @@ _RIGHT_OFFLINE: tuple[Case, ...] = tuple(
             "pip install --no-index -r more.txt",
             {"more.txt": "tomli; python_version < '3.8'\n"},
         ),
-        ("and-goes-on", f"{FROM_WHEELS} || echo no wheels", OURS),
+        ("and-says-so", f"{FROM_WHEELS} || echo no wheels", OURS),
     )
 )
 
