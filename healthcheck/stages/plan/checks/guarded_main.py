@@ -21,9 +21,9 @@ _GUARD = 'if __name__ == "__main__":'
     requires=("repo/deploy-sh-present",),
 )
 def guarded_main(plan: LaunchPlan) -> Findings:
-    """The engine of vLLM runs in a process of its own. With the start method `spawn`, Python imports the main program
-    again in that process. If the import starts the server or the engine, the process ends with “An attempt has been
-    made to start a new process before the current process has finished its bootstrapping phase”.
+    """The engine of vLLM runs in a process of its own. With the start method `spawn`, Python imports the main
+    program again in that process. If the import starts the server or the engine, the process ends with “An attempt
+    has been made to start a new process before the current process has finished its bootstrapping phase”.
 
     The start method is spawn if VLLM_WORKER_MULTIPROC_METHOD is set to it, or if the program calls `cli_env_setup`
     or `main` of vLLM, which set it. Otherwise vLLM forks, also on an NPU, and the program needs no guard.
