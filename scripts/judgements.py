@@ -67,7 +67,9 @@ def record(file: Path, pytest_options: list[str]) -> int:
         environment = {**os.environ, FOLDER_VARIABLE: folder, "PYTHONPATH": str(Path(__file__).parent)}
         command = [sys.executable, "-m", "pytest", "-p", Path(__file__).stem, *pytest_options]
         status = subprocess.run(command, check=False, env=environment).returncode
-        lines = sorted(line for part in Path(folder).iterdir() for line in part.read_text("utf-8").split("\n") if line)
+        lines = sorted(
+            line for part in Path(folder).iterdir() for line in part.read_text("utf-8").split("\n") if line
+        )
     file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     print(f"{len(lines)} judgements in {file}")
     return status

@@ -31,6 +31,7 @@ from tests.plan.corpus_folders import RIGHT_FOLDERS, WRONG_FOLDERS
 from tests.plan.corpus_fronts import RIGHT_FRONTS, WRONG_FRONTS
 from tests.plan.corpus_imports import RIGHT_IMPORTS, WRONG_IMPORTS
 from tests.plan.corpus_kinds import RIGHT_KINDS, WRONG_KINDS
+from tests.plan.corpus_kinds2 import RIGHT_KINDS2, WRONG_KINDS2
 from tests.plan.corpus_launchers import RIGHT_LAUNCHERS, WRONG_LAUNCHERS
 from tests.plan.corpus_programs import RIGHT_PROGRAMS, WRONG_PROGRAMS
 from tests.plan.corpus_published import RIGHT_PUBLISHED, WRONG_PUBLISHED
@@ -58,6 +59,7 @@ _RIGHT = (
     RIGHT_ENVIRONMENT,
     RIGHT_IMPORTS,
     RIGHT_KINDS,
+    RIGHT_KINDS2,
     RIGHT_LAUNCHERS,
     RIGHT_PROCESSOR,
     RIGHT_PROGRAMS,
@@ -79,6 +81,7 @@ OTHERS = (
     WRONG_ENVIRONMENT,
     WRONG_IMPORTS,
     WRONG_KINDS,
+    WRONG_KINDS2,
     WRONG_LAUNCHERS,
     WRONG_PROCESSOR,
     WRONG_PROGRAMS,

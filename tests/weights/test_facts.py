@@ -239,7 +239,7 @@ def test_templates_render_as_transformers_renders_them(template: str) -> None:
         check=True,
         timeout=280,
     )
-    (ours,) = render(template, [messages], {"bos_token": "<s>"})
+    (ours,) = render(template, [messages], {"bos_token": "<s>"}).rows
     assert ours.text == json.loads(run.stdout.strip().splitlines()[-1])
 
 

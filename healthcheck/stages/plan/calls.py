@@ -19,6 +19,9 @@ CERTAIN = "certain"
 SHADOWS = f"{CALL}shadows"
 """A module of the submission hides a package or standard module from vLLM: the name, the file, BY_VARIABLE or
 OF_THE_PROGRAM, CERTAIN ("" if the server may not import it), and what it lacks of what the server imports."""
+UNGUARDED = f"{CALL}unguarded"
+"""A program starts vLLM when it is imported, and the spawned engine process imports it: what it starts, the file
+and line, and the statement if it is the last one of the program and fits on one line."""
 BY_VARIABLE, OF_THE_PROGRAM = "PYTHONPATH", "program"
 """Why Python searches the folder: PYTHONPATH names it, or the program or `python -m` runs there."""
 SERVER_IMPORTS = "server-imports.json"

@@ -143,7 +143,8 @@ class ServerCommand:
         missing_files: options with a missing file ("--config conf/c.yaml").
         missing_variables: environment variables ("NAME=value") with a missing file.
         missing_code: options with a Python module that is not on the server's search path; `beside_code` has those
-            with a module in its working directory only.
+            with a module in its working directory only, `left_out_code` those that pip does not install, with the
+            file and line of the setup.py.
         hub_names: options with a model of a hub, besides the weights ("--tokenizer org/name").
         front: where the server passes chats to; None if it answers them itself, or if that is unknown.
         options: all options of the command line and the configuration file, by long name without leading dashes
@@ -169,6 +170,7 @@ class ServerCommand:
     hub_names: tuple[str, ...] = ()
     missing_code: tuple[str, ...] = ()
     beside_code: tuple[str, ...] = ()
+    left_out_code: tuple[tuple[str, str], ...] = ()
     config_problem: str = ""
     unread_config: str = ""
     limit_s: float | None = None

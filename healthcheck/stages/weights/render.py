@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from healthcheck.core.records import JsonValue
+from healthcheck.stages.weights.content_format import ContentFormat
 from healthcheck.system import programs
 from healthcheck.text.messages import msg
 
@@ -25,16 +26,33 @@ class Rendered:
         text: the rendering, or the beginning of a long one.
         error: the error that the template raised, "" if it raised none.
         ended: False if a limit ended the rendering.
+        line: the line of the template that raised the error, 0 if unknown.
     """
 
     text: str = ""
     error: str = ""
     ended: bool = True
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renderings:
+    """The renderings of several conversations.
+
+    Attributes:
+        rows: one for each conversation.
+        detected: the format of `content` that vLLM detects.
+        detected_by_name: the same since vLLM 0.22.1, where a loop over a variable `content` counts as well.
+    """
+
+    rows: tuple[Rendered, ...]
+    detected: ContentFormat = ContentFormat.TEXT
+    detected_by_name: ContentFormat = ContentFormat.TEXT
 
 
 def render(
     template: str, conversations: Sequence[Sequence[Mapping[str, JsonValue]]], variables: Mapping[str, JsonValue]
-) -> tuple[Rendered, ...]:
+) -> Renderings:
     """Render each conversation with one template, in a child process with CPU_S seconds of processor time."""
     request = json.dumps(
         {"template": template, "conversations": conversations, "variables": dict(variables), "cpu_s": CPU_S}
@@ -53,12 +71,17 @@ def render(
         why = msg("did not end within {wall_s} s", WALL_S)
     else:
         if not child.returncode:
-            return tuple(Rendered(**row) for row in json.loads(child.stdout))
+            answer = json.loads(child.stdout)
+            return Renderings(
+                rows=tuple(Rendered(**row) for row in answer["rows"]),
+                detected=ContentFormat(answer["formats"]["False"]),
+                detected_by_name=ContentFormat(answer["formats"]["True"]),
+            )
         reason = child.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
         why = msg("could not be rendered: {reason}", reason[0][:300])
         if child.returncode < 0:
             why = msg("did not end within {cpu_s} s of computing", CPU_S)
-    return tuple(Rendered(error=why, ended=False) for _ in conversations)
+    return Renderings(rows=tuple(Rendered(error=why, ended=False) for _ in conversations))
 
 
 def _libraries() -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import resource
 import sys
+import traceback
 from datetime import datetime
 
 import jinja2
@@ -18,6 +19,7 @@ import jinja2.parser
 import jinja2.sandbox
 
 from healthcheck.core.records import JsonValue
+from healthcheck.stages.weights.content_format import ContentFormat, detected
 
 MEMORY_BYTES = 512 * 1024**2
 MAX_TEXT = 50_000
@@ -41,8 +43,10 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     _limit_memory()
-    rows = [_row(request["template"], messages, request["variables"]) for messages in request["conversations"]]
-    sys.stdout.write(json.dumps(rows))
+    template, variables = request["template"], request["variables"]
+    rows = [_row(template, messages, variables) for messages in request["conversations"]]
+    formats = {str(by_name): _content_format(template, by_name=by_name).value for by_name in (False, True)}
+    sys.stdout.write(json.dumps({"rows": rows, "formats": formats}))
 
 
 def _limit_memory() -> None:
@@ -65,8 +69,23 @@ def _row(template: str, messages: list[JsonValue], variables: dict[str, JsonValu
     except MemoryError:
         return {"error": f"needs more than {MEMORY_BYTES // 1024**2} MiB of memory", "ended": False}
     except Exception as error:  # noqa: BLE001 - a template can raise any exception
-        return {"error": f"{type(error).__name__}: {error}"[:1000]}
+        return {"error": f"{type(error).__name__}: {error}"[:1000], "line": _line(error)}
     return {"text": "".join(parts)[:MAX_TEXT]}
+
+
+def _line(error: Exception) -> int:
+    """The line of the template that raised an error; 0 if unknown."""
+    if isinstance(error, jinja2.TemplateSyntaxError):
+        return error.lineno
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((frame.lineno or 0 for frame in reversed(frames) if frame.filename == "<template>"), 0)
+
+
+def _content_format(template: str, *, by_name: bool) -> ContentFormat:
+    try:
+        return detected(_compiled(template).environment.parse(template), by_name=by_name)
+    except (jinja2.TemplateError, RecursionError, MemoryError):
+        return ContentFormat.TEXT
 
 
 def _compiled(template: str) -> jinja2.Template:

@@ -26,11 +26,18 @@ VOCABULARY = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A chat template and its file; `error` says why the template cannot be used, "" if it can."""
+    """A chat template and its source.
+
+    Attributes:
+        source: the file, or the option with its value.
+        file: the file whose lines are those of the template; "" if there is none.
+        error: why the template cannot be used, "" if it can.
+    """
 
     source: str
     text: str = ""
     error: str = ""
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,18 +120,18 @@ def _from_file(folder: Folder) -> Template | None:
     if folder.entry(JINJA_FILE) is None:
         return None
     try:
-        return decoded(JINJA_FILE, folder.read(JINJA_FILE, MAX_TEMPLATE_BYTES))
+        return decoded(JINJA_FILE, folder.read(JINJA_FILE, MAX_TEMPLATE_BYTES), file=JINJA_FILE)
     except Unreadable as error:
         return Template(source=JINJA_FILE, error=str(error))
 
 
-def decoded(source: str, data: bytes) -> Template:
+def decoded(source: str, data: bytes, *, file: str) -> Template:
     """Decode a template from the bytes of a file."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         return Template(source=source, error=msg("is not UTF-8 (byte {start})", error.start))
-    return Template(source=source, text=text, error="" if text.strip() else msg("is empty"))
+    return Template(source=source, text=text, error="" if text.strip() else msg("is empty"), file=file)
 
 
 def _from_json(folder: Folder) -> Template | None:

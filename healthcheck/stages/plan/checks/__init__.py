@@ -17,6 +17,7 @@ from healthcheck.stages.plan.checks.engine_variables import engine_variables
 from healthcheck.stages.plan.checks.flags import flags
 from healthcheck.stages.plan.checks.foreground import foreground
 from healthcheck.stages.plan.checks.front import front
+from healthcheck.stages.plan.checks.guarded_main import guarded_main
 from healthcheck.stages.plan.checks.host import host
 from healthcheck.stages.plan.checks.keeps_packages import keeps_packages
 from healthcheck.stages.plan.checks.kills_only_its_own import kills_only_its_own
@@ -77,6 +78,7 @@ _CHECKS: tuple[Check[LaunchPlan], ...] = (
     no_missing_modules,
     no_missing_imports,
     no_shadowed_modules,
+    guarded_main,
     engine_installed,
     no_downloads,
     no_image_paths,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
 import sys
 from collections.abc import Iterator
 
@@ -18,6 +20,7 @@ from healthcheck.text.messages import msg
 _EXPECTED_CODE = msg("Python code from the repository, requirements.txt or the image")
 _ON_THE_PATH = msg('before the server: export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"')
 
+_OF_SRC = 'packages=find_packages("src"), package_dir={"": "src"},'
 _OF_OPTIONS = {
     "load-format": {
         "fastsafetensors": "fastsafetensors",
@@ -42,7 +45,8 @@ def no_missing_modules(plan: LaunchPlan) -> Findings:
     """A Python module has to come from the image, from requirements.txt, from an installation in deploy.sh, or
     from the commit. The options of vLLM that name modules (--worker-cls, --logits-processors …) count as well, and
     those that need a package that the image of vllm-ascend lacks: --load-format fastsafetensors, runai_streamer,
-    instanttensor and tensorizer, and the NixlConnector of --kv-transfer-config.
+    instanttensor and tensorizer, and the NixlConnector of --kv-transfer-config. If the code is in the folder src of
+    a project that pip installs, its setup.py has to look for packages there.
 
     Example:
     ```sh
@@ -58,6 +62,7 @@ def no_missing_modules(plan: LaunchPlan) -> Findings:
     """
     yield from unmet_needs.findings(plan, Need.MODULE)
     yield from _missing_code(plan)
+    yield from _left_out_code(plan)
     yield from _missing_packages(plan)
 
 
@@ -75,6 +80,22 @@ def _missing_packages(plan: LaunchPlan) -> Iterator[Finding]:
             fix = msg("leave --{name} out, or name {package} in requirements.txt", name, package)
             say = warn if requested.brings_unknown(plan) else fail
             yield say(expected=expected, seen=seen, fix=fix, where=line_of(plan, value))
+
+
+def _left_out_code(plan: LaunchPlan) -> Iterator[Finding]:
+    """Code in the folder src of a project whose setup.py only installs packages next to it."""
+    for spelled, place in plan.server.left_out_code if plan.server else ():
+        top, project = _top(spelled), posixpath.basename(posixpath.dirname(place))
+        if project != top and not _unknown_top(plan, spelled):
+            continue
+        seen = msg(
+            "{spelled}: {top} is in src, but setup.py only looks for packages next to itself, and pip leaves {top} "
+            "out",
+            spelled[:NAME_CHARACTERS],
+            top,
+        )
+        fix = msg("write there: {arguments}", _OF_SRC)
+        yield fail(expected=_EXPECTED_CODE, seen=seen, fix=fix, where=place.removeprefix(f"{plan.root}/"))
 
 
 def _missing_code(plan: LaunchPlan) -> Iterator[Finding]:
@@ -106,6 +127,10 @@ def _missing_code(plan: LaunchPlan) -> Iterator[Finding]:
 
 def _unknown_top(plan: LaunchPlan, spelled: str) -> str:
     """The top-level name of a module, "" if it is known to be installed."""
-    top = spelled.rsplit(maxsplit=1)[-1].partition(".")[0]
+    top = _top(spelled)
     brought = top in requested.libraries() or top.lower() in requested.packages(plan)
     return "" if brought or top in sys.stdlib_module_names else top
+
+
+def _top(spelled: str) -> str:
+    return re.split("[.:]", spelled.rsplit(maxsplit=1)[-1])[0]

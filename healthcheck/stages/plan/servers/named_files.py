@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from healthcheck.sandbox.job import Record
 from healthcheck.stages.plan.servers.options import UNRESOLVED, CommandLine
-from healthcheck.stages.plan.servers.python_path import NAMED
+from healthcheck.stages.plan.servers.python_path import LEFT_OUT, NAMED
 
 FILE_VARIABLES = frozenset((
     "VLLM_LOGGING_CONFIG_PATH", "RANK_TABLE_FILE", "RANKTABLEFILE", "DISAGGREGATED_PREFILL_RANK_TABLE_PATH",
@@ -83,6 +83,16 @@ def code(engine: str, line: CommandLine, options: Mapping[str, str], record: Rec
             here = (each for each in named if NAMED.fullmatch(each) and record.modules.get(each, "") == place)
             found |= {f"--{name} {each}": None for each in here}
     yield from found
+
+
+def left_out(
+    engine: str, line: CommandLine, options: Mapping[str, str], record: Record
+) -> Iterator[tuple[str, str]]:
+    """The options of vLLM with code that a setup.py leaves out, with its file and line."""
+    for place in dict.fromkeys(record.modules.values()):
+        if place.startswith(LEFT_OUT):
+            for spelled in code(engine, line, options, record, place):
+                yield spelled, place.removeprefix(LEFT_OUT)
 
 
 def _models(line: CommandLine, options: Mapping[str, str], record: Record) -> Iterator[tuple[str, str]]:

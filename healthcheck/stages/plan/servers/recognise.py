@@ -92,6 +92,7 @@ def _by_options(record: Record, engine: Engine, argv: tuple[str, ...], loaded: S
         missing_variables=tuple(named_files.missing_by_variable(record)),
         missing_code=tuple(named_files.code(engine.name, line, options, record, "")),
         beside_code=tuple(named_files.code(engine.name, line, options, record, BESIDE)),
+        left_out_code=tuple(named_files.left_out(engine.name, line, options, record)),
         hub_names=tuple(named_files.on_the_hub(line, options, record)),
         config_problem=config.problem,
         unread_config=config.unread,

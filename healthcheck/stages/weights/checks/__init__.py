@@ -29,6 +29,7 @@ from healthcheck.stages.weights.facts import WeightsFacts
 AHEAD: tuple[Check[WeightsFacts], ...] = (
     size_limit,
     config,
+    tokenizer,
     quantization_scheme,
     plan_fits_hardware,
     plan_layer_partition,

@@ -13,13 +13,14 @@ from healthcheck.core.check import At, Findings, NotApplicable, fail, note, unse
 from healthcheck.core.records import Finding, JsonValue
 from healthcheck.errors import UsageError
 from healthcheck.stages.repo.facts import Submission
+from healthcheck.stages.weights.content_format import ContentFormat
 from healthcheck.stages.weights.documents import text_of, words
 from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import Unreadable, shown
 from healthcheck.stages.weights.inventory import Format
 from healthcheck.stages.weights.known_models import known_models
 from healthcheck.stages.weights.nature import Family
-from healthcheck.stages.weights.render import Rendered, render
+from healthcheck.stages.weights.render import Rendered, Renderings, render
 from healthcheck.stages.weights.tokenizer import JSON_FILE, MAX_TEMPLATE_BYTES, Template, decoded
 from healthcheck.stages.weights.words import broken
 from healthcheck.system.files import read_bounded
@@ -33,6 +34,15 @@ TURNS = ("user", "assistant", "user", "assistant", "user", "assistant", "user", 
 
 
 _HALF = re.compile("[\ud800-\udfff]")
+_AS_A_LIST = "[{'type': 'text'"
+"""A list of parts that a template writes as if it were text."""
+_FORMAT = "chat-template-content-format"
+_BY_NAME_SINCE = "0.22.1"
+"""The release of vLLM that counts a loop over a variable `content` as one over parts."""
+_ONE_PART = re.compile(
+    r"""(\w+(?:\[-?\w+\])?(?:\.content|\[['"]content['"]\]))\[0\](?:\.text|\[['"]text['"]\]|\.get\(['"]text['"]\))?"""
+)
+"""The first part of a message's content: message['content'][0]['text']."""
 
 
 def _marker(number: int) -> str:
@@ -63,9 +73,12 @@ def tokenizer(facts: WeightsFacts) -> Findings:
     For some model types transformers 5 makes a tokenizer of bytes, whatever tokenizer.json says; the check warns if
     that has another decoder.
 
-    The template is rendered as transformers renders it, in a sandboxed child process with limits. A conversation
-    like the evaluation client's (nine messages, user and assistant in turn, no system message) must render; an
-    error with a system message only warns.
+    The template is rendered as transformers renders it, in a sandboxed child process with limits. The service sends
+    text. vLLM turns it into a list of parts if the template has a `for` over the content of a message, or with
+    --chat-template-content-format openai; any other template gets text, of which `content[0].text` is nothing. A
+    conversation like the evaluation client's (nine messages, user and assistant in turn, no system message) must
+    render; an error with a system message only warns. Before a download (--weights-config), only the template of
+    --chat-template is judged.
 
     To repair: copy tokenizer files and chat_template.jinja from the instruction-tuned original (base models have no
     template), or ship a template and pass it with --chat-template.
@@ -89,6 +102,9 @@ def tokenizer(facts: WeightsFacts) -> Findings:
     ```
     """
     weights, read = facts.weights, facts.weights.tokenizer
+    if weights.announced_bytes is not None:
+        yield from _ahead(facts)
+        return
     if weights.formats() == {Format.GGUF} and not read.vocabularies:
         raise NotApplicable(msg("a GGUF file carries its own tokenizer and chat template"))
     if facts.nature().family not in {Family.GENERATES, Family.UNKNOWN}:
@@ -96,6 +112,15 @@ def tokenizer(facts: WeightsFacts) -> Findings:
     yield from _files(facts)
     yield from _rebuilt(facts)
     yield from _template(facts)
+
+
+def _ahead(facts: WeightsFacts) -> Findings:
+    """Judge the template of deploy.sh while the weights are not here."""
+    flagged = facts.option("chat-template")
+    template = _flagged(facts, flagged) if flagged else None
+    if template is None or template.error:
+        raise NotApplicable(msg("the weights are not here"))
+    yield from _rendering(facts, template)
 
 
 def _files(facts: WeightsFacts) -> Findings:
@@ -230,7 +255,7 @@ def _flagged(facts: WeightsFacts, value: str) -> Template:
     try:
         if path.startswith(plan.model_path + "/"):
             name = os.path.relpath(path, plan.model_path)
-            return decoded(source, facts.weights.folder.read(name, MAX_TEMPLATE_BYTES))
+            return decoded(source, facts.weights.folder.read(name, MAX_TEMPLATE_BYTES), file=name)
         if facts.submission and plan.root and path.startswith(plan.root + "/"):
             return _shipped(facts.submission, source, os.path.relpath(path, plan.root))
     except (Unreadable, UsageError) as error:
@@ -242,28 +267,93 @@ def _shipped(submission: Submission, source: str, name: str) -> Template:
     path = (submission.root / name).resolve()
     if name not in submission.paths or not path.is_relative_to(submission.root):
         return Template(source=source, error=msg("names {name}, which is not in the repository", shown(name)))
-    return decoded(source, read_bounded(path, MAX_TEMPLATE_BYTES))
+    return decoded(source, read_bounded(path, MAX_TEMPLATE_BYTES), file=name)
 
 
 def _rendering(facts: WeightsFacts, template: Template) -> Findings:
     with_system = ("system", *TURNS[:3])
     conversations = [_conversation(roles, parts=parts) for roles in (TURNS, with_system) for parts in (False, True)]
     variables: dict[str, JsonValue] = {**facts.weights.tokenizer.tokens, **_arguments(facts)}
-    plain, plain_parts, system, system_parts = render(template.text, conversations, variables)
-    chat = _better(plain, plain_parts)
-    where = template.source.partition(",")[0]
-    if chat.error or _marker(8) not in chat.text or _HALF.search(chat.text):
+    found = render(template.text, conversations, variables)
+    plain, plain_parts, system, system_parts = found.rows
+    passed = _content_format(facts, found)
+    chat = _as_passed(passed, plain, plain_parts)
+    if not _is_whole(chat):
         expected = msg("a rendering of a conversation like the evaluation client's: nine messages, no system")
         wrong = msg("{source} {complaint}", template.source, _complaint(chat))
-        repair = msg("{original}, or repair the template: it is rendered for every request", ORIGINAL)
-        yield At(where).fail(expected=expected, seen=wrong, fix=repair)
+        other = plain if chat is plain_parts else plain_parts
+        repair: str = msg("{original}, or repair the template: it is rendered for every request", ORIGINAL)
+        line = chat.line
+        if passed and _is_whole(other):
+            wrong += _why_passed(facts, passed)
+            line, repair = _repaired_format(facts, template, passed)
+        yield At(_place(template, line)).fail(expected=expected, seen=wrong, fix=repair)
         return
     yield from _dropped(template, chat)
-    if (refused := _better(system, system_parts)).error:
-        said = (template.source, _complaint(refused))
-        seen = msg("with one, {source} {complaint} (the client's stock prompt has none)", *said)
+    refused = _as_passed(passed, system, system_parts)
+    if refused.error or _AS_A_LIST in refused.text:
+        seen = msg(
+            "with one, {source} {complaint} (the client's stock prompt has none)",
+            template.source,
+            _complaint(refused),
+        )
         fix = msg("have the template put a system message in front of the first user message")
-        yield At(where).warn(expected=msg("a template that also takes a system message"), seen=seen, fix=fix)
+        expected = msg("a template that also takes a system message")
+        yield At(_place(template, refused.line)).warn(expected=expected, seen=seen, fix=fix)
+
+
+def _place(template: Template, line: int) -> str:
+    """The file of a template, with a line if it is known."""
+    if template.file:
+        return f"{template.file}:{line}" if line else template.file
+    return template.source.partition(",")[0]
+
+
+def _is_whole(chat: Rendered) -> bool:
+    """Whether a rendering of TURNS has the question, as text."""
+    return (
+        not chat.error and _marker(8) in chat.text and not _HALF.search(chat.text) and _AS_A_LIST not in chat.text
+    )
+
+
+def _content_format(facts: WeightsFacts, found: Renderings) -> ContentFormat | None:
+    """What vLLM passes as `content`; None for another engine."""
+    if facts.engine not in {"", "unknown", "vllm"}:
+        return None
+    given = facts.option(_FORMAT)
+    if given in {each.value for each in ContentFormat}:
+        return ContentFormat(given)
+    by_name = not stacks.is_older(facts.row.vllm[0], _BY_NAME_SINCE)
+    return found.detected_by_name if by_name else found.detected
+
+
+def _as_passed(passed: ContentFormat | None, plain: Rendered, parts: Rendered) -> Rendered:
+    """Choose a rendering as the engine does: of text, or of a list of parts."""
+    if passed is None:
+        return _better(plain, parts)
+    return parts if passed is ContentFormat.PARTS else plain
+
+
+def _why_passed(facts: WeightsFacts, passed: ContentFormat) -> str:
+    if facts.option(_FORMAT) == passed.value:
+        given = f"--{_FORMAT} {passed.value}"
+        if passed is ContentFormat.PARTS:
+            return msg("; with {option}, vLLM passes a list of parts as `content`", given)
+        return msg("; with {option}, vLLM passes text as `content`", given)
+    if passed is ContentFormat.PARTS:
+        return msg("; vLLM passes a list of parts as `content`, because the template has a loop over it")
+    return msg("; vLLM passes text as `content`, because the template has no loop over the parts of a message")
+
+
+def _repaired_format(facts: WeightsFacts, template: Template, passed: ContentFormat) -> tuple[int, str]:
+    """The line to change, 0 if unknown, and the repair of a template that is right for the other format."""
+    if facts.option(_FORMAT) == passed.value:
+        return 0, msg("remove {option}", f"--{_FORMAT} {passed.value}")
+    for number, line in enumerate(template.text.splitlines(), 1):
+        if (found := _ONE_PART.search(line)) and passed is ContentFormat.TEXT:
+            return number, msg("write {right} in place of {wrong}", found[1], found[0])
+    other = ContentFormat.PARTS if passed is ContentFormat.TEXT else ContentFormat.TEXT
+    return 0, msg("add to the command in deploy.sh: {option}", f"--{_FORMAT} {other.value}")
 
 
 def _arguments(facts: WeightsFacts) -> dict[str, JsonValue]:
@@ -290,6 +380,8 @@ def _complaint(rendered: Rendered) -> str:
         return shown(rendered.error, 200)
     if not rendered.text.strip():
         return msg("renders to nothing")
+    if _AS_A_LIST in rendered.text:
+        return msg("writes a Python list in place of the text: {text}", shown(rendered.text[-120:]))
     if half := _HALF.search(rendered.text):
         return msg("renders half of a character (U+{ord:04X}), which no tokenizer takes", ord(half[0]))
     return msg("leaves out the last user message: {text}", shown(rendered.text[-120:]))
@@ -301,4 +393,4 @@ def _dropped(template: Template, chat: Rendered) -> Iterator[Finding]:
         expected = msg("all nine messages in the prompt")
         seen = msg("{source} leaves out message {lost} (counted from 0)", template.source, ", ".join(lost))
         fix = msg("have the template render every message: the client's worked examples are in the earlier ones")
-        yield At(template.source.partition(",")[0]).warn(expected=expected, seen=seen, fix=fix)
+        yield At(_place(template, 0)).warn(expected=expected, seen=seen, fix=fix)

@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 from healthcheck.stages.plan import calls
-from healthcheck.stages.plan.dry_run.stubs import note, shadows
+from healthcheck.stages.plan.dry_run.stubs import main_guard, note, shadows
 from healthcheck.stages.plan.dry_run.stubs.permissive import Anything, Base
 
 _SERVER_MODULES = tuple(f"{name}." for name in (
@@ -29,6 +29,8 @@ _VLLM_PROGRAMS = tuple(f"vllm.{name}" for name in (
 """Submodules of vLLM that `python -m` can run in some release."""
 _TYPING_ERROR = 0.85
 """Similarity of a misspelt module name to the correct one."""
+_STARTS_PROCESSES = ("LLM", "AsyncLLMEngine", "AsyncLLM", "LLMEngine")
+"""The classes of vLLM that start an engine process."""
 _ENDS_BY_ITSELF = re.compile(r"\.(?:collect_env|check_env|env|version|run_batch|utils|bench\w*)(?:\.|$)")
 
 
@@ -82,12 +84,15 @@ def option(name: str, value: Any) -> list[str]:
 
 
 async def _vllm_run_server(parsed: Any, *_: Any, **__: Any) -> None:
+    main_guard.record("run_server")
     shadows.record_for_server()
     note.serve("python3", ["-m", "vllm.entrypoints.openai.api_server", *_changed(parsed)])
 
 
 def _vllm_main(*_: Any, **__: Any) -> None:
+    main_guard.choose_spawn()
     if sys.argv[1:2] == ["serve"]:
+        main_guard.record("main")
         shadows.record_for_server()
         note.serve("vllm", sys.argv[1:])
     note.record("exec", "vllm", *sys.argv[1:])
@@ -98,12 +103,16 @@ class Engine(Base):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if type(self).__name__ in _STARTS_PROCESSES:
+            main_guard.record(type(self).__name__)
         named = map(kwargs.get, ("model", "model_path", "model_name_or_path"))
         first = (each for each in args if isinstance(each, (str, os.PathLike)))
         _loads(type(self).__name__, next((each for each in (*named, *first) if each is not None), None))
 
     @classmethod
     def from_engine_args(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls.__name__ in _STARTS_PROCESSES:
+            main_guard.record(cls.__name__)
         return Anything(cls.__name__)
 
     @classmethod
@@ -162,8 +171,8 @@ def parts(name: str) -> dict[str, Any]:
             "FlexibleArgumentParser": Parser, "run_server": _vllm_run_server, "main": _vllm_main,
             "make_arg_parser": lambda parser=None, *_: parser or Parser(),
             "validate_parsed_serve_args": lambda *_: None,
-            **{each: type(each, (Engine,), {}) for each in (
-                "LLM", "AsyncLLMEngine", "AsyncLLM", "LLMEngine", "AsyncEngineArgs", "EngineArgs")},
+            "cli_env_setup": main_guard.choose_spawn,
+            **{each: type(each, (Engine,), {}) for each in (*_STARTS_PROCESSES, "AsyncEngineArgs", "EngineArgs")},
         }  # fmt: skip
     if top == "sglang":
         return {

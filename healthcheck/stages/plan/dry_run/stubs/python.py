@@ -17,6 +17,7 @@ sys.path.insert(0, f"{sys.argv[1]}/lib")
 from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.dry_run.stubs import (
     apps,
+    earlier_steps,
     engines,
     imports,
     modes,
@@ -33,6 +34,8 @@ _TOOL_MODULES = {
     "spacy", "pre_commit", "setuptools",
 }  # fmt: skip
 _LAUNCH_MODULES = {"torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch"}
+_SUPERVISORD = "supervisor.supervisord"
+_KIT = sys.argv[1]
 _LAUNCHERS = {"torchrun", "accelerate", "deepspeed", "msrun"}
 _APP_SERVERS = {"uvicorn", "gunicorn", "hypercorn", "fastapi", "flask", "granian", "daphne", "waitress-serve"}
 _NOT_SHOWN = (os.path.dirname(__file__), "<frozen runpy>")
@@ -171,6 +174,8 @@ def _module(name: str, module: str, arguments: list[str]) -> None:
         _launch(module, arguments)
     elif module in {"venv", "virtualenv"}:
         _venv(arguments)
+    elif module == _SUPERVISORD and not local:
+        _supervisord(arguments)
     elif top in _APP_SERVERS and not local:
         _app_server(top, arguments)
     elif not local and (said := engines.not_there(module)):
@@ -186,6 +191,16 @@ def _module(name: str, module: str, arguments: list[str]) -> None:
         note.serve(name, ["-m", module, *arguments])
     else:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _supervisord(arguments: list[str]) -> None:
+    """Continue as the stub of the program supervisord."""
+    if _SUPERVISORD.partition(".")[0] not in earlier_steps.importable_names():
+        print(f"{sys.executable}: No module named supervisor", file=sys.stderr)
+        sys.exit(1)
+    stub = f"{os.path.dirname(__file__)}/supervisord.py"
+    python = f"{_KIT}/py/bin/python3"
+    os.execv(python, [python, "-I", "-S", "-B", "-X", "utf8", stub, _KIT, "supervisord", *arguments])  # noqa: S606
 
 
 def _launch(name: str, arguments: list[str]) -> None:
