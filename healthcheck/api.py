@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from healthcheck.stages.service.records import Launch
     from healthcheck.stages.weights.facts import WeightsFacts
 
-VERSION = 1
+VERSION = 2
 _FACTS = {
     "Interview": "stages.endpoint.records",
     "Launch": "stages.service.records",

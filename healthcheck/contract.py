@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 
-from healthcheck.text.messages import SCRIPT, Message, joined, msg, named, names, naming
+from healthcheck.text.messages import SCRIPT, Message, joined, msg, named, naming
 
 READ_ON = "2026-11-21"
 PAGE = msg("Model accuracy evaluation (the service's own documentation page)")
@@ -136,7 +136,9 @@ def __getattr__(name: str) -> object:
     now = _in_force
     if name == "LAUNCH":
         line = msg(
-            'exec vllm serve "${model_path_variable}" --host 0.0.0.0 --port {port}', MODEL_PATH_VARIABLE, now.port
+            'exec vllm serve "${model_path_variable}" --host 0.0.0.0 --port {port}',
+            model_path_variable=MODEL_PATH_VARIABLE,
+            port=now.port,
         )
         own = now.requested("")
         return line + f" --served-model-name {own}" if own else line
@@ -165,7 +167,7 @@ def places() -> Mapping[str, str]:
         **{name: str(getattr(now, name)) for name in (*FIGURES, *KNOWN)},
         "launch": str(__getattr__("LAUNCH")),
         "streams": str(now.streams),
-        "served_name": msg("the name {name}", own) if (own := now.requested("")) else msg("the weight path"),
+        "served_name": msg("the name {name}", name=own) if (own := now.requested("")) else msg("the weight path"),
         "tasks": ", ".join(now.tasks),
         "repeats": str(now.samples),
         "limit": f"{now.weight_limit_gb} GB",
@@ -187,7 +189,7 @@ def stated(text: str) -> str:
     if not isinstance(text, Message) or text.values:
         return text
     said = {name: value for name, value in places().items() if f"{{{name}}}" in text.template}
-    return msg(text.template, *(said[name] for name in names(text.template))) if said else msg(text.template)
+    return msg(text.template, **said)
 
 
 class Status(enum.Enum):
@@ -233,7 +235,9 @@ class Rule:
         if not self.is_own:
             return self.page
         quoted = any(name in _in_force.sentences for name in self.about)
-        return _in_force.source if quoted else msg("{source} (the figure, not the wording)", _in_force.source)
+        return (
+            _in_force.source if quoted else msg("{source} (the figure, not the wording)", source=_in_force.source)
+        )
 
     @property
     def read_on(self) -> str:
@@ -243,12 +247,14 @@ class Rule:
     def cited(self) -> str:
         """Where and when it was read, and how sure it is."""
         if not self.read_on:
-            return msg("{source}, {value}", self.source, self.status.value)
-        return msg("{source}, {value}, read {read_on}", self.source, self.status.value, self.read_on)
+            return msg("{source}, {value}", source=self.source, value=self.status.value)
+        return msg(
+            "{source}, {value}, read {read_on}", source=self.source, value=self.status.value, read_on=self.read_on
+        )
 
     def quote(self) -> str:
         """The rule as a report prints it."""
-        return msg("“{sentence}” — {cited}", self.sentence, self.cited())
+        return msg("“{sentence}” — {source}", sentence=self.sentence, source=self.cited())
 
 
 def _documented(words: str, *about: str) -> Rule:
@@ -350,4 +356,4 @@ def _unknown(now: Service) -> Iterator[Message]:
     if len(asked) == 3:
         yield msg("the data set, max_tokens, temperature and concurrency of a task")
     else:
-        yield msg("{listed} of a task", joined(", ", (msg("the data set"), *asked)))
+        yield msg("{listed} of a task", listed=joined(", ", (msg("the data set"), *asked)))

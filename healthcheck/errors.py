@@ -30,10 +30,10 @@ class ExitStatus(enum.IntEnum):
 
 
 class KitError(Exception):
-    """Root of the kit's own errors: a sentence for the user, as a message or as a template with its values."""
+    """Root of the kit's own errors: a sentence for the user, as a message."""
 
-    def __init__(self, text: str, *values: object) -> None:
-        super().__init__(Message(text, *values) if values else text)
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
 
 
 class UsageError(KitError):

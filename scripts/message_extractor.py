@@ -1,9 +1,9 @@
 # ruff: noqa: INP001 - scripts are no package
 """Extractors for Babel: the messages of the kit's files, as babel.cfg names them; Jinja has its own extractor.
 
-Messages are the templates passed to `msg`, `plural` and the kit's errors, the separators passed to `joined`, the
-titles and reasons of checks with their pages, paragraph by paragraph, the texts of options, and those of the
-simulator's faults.
+Messages are the templates passed to `msg` and `plural`, the separators passed to `joined`, the pages of checks,
+paragraph by paragraph, and the messages in data files. Babel's own extractor for Python reads tokens: it misses
+a message in an f-string, and one that is an argument of `joined`.
 """
 
 from __future__ import annotations
@@ -25,17 +25,6 @@ Place = int | str
 TEXTS: Mapping[str, tuple[Place, ...]] = {
     "msg": (0,),
     "joined": (0,),
-    "UsageError": (0,),
-    "Blocked": (0,),
-    "KitFailure": (0,),
-    "check": (1, "title", "why"),
-    "npu_check": (1, "title", "why"),
-    "add_argument": ("help",),
-    "add_argument_group": (0, 1, "title", "description"),
-    "add_parser": ("help", "description", "epilog"),
-    "ArgumentParser": ("description", "epilog"),
-    "_fault": (2,),
-    "_kernel": (2,),
 }
 PLURAL = "plural"
 Found = tuple[int, str, str | list[str], list[str]]

@@ -40,7 +40,8 @@ def text(page: Page, say: Translate, source: str) -> str:
 def _parts(page: Page, say: Translate, source: str) -> Iterator[str]:
     up = "../" * page.id.count("/")
     yield f"# {escaped(page.title)}"
-    stage = f"{say(msg('Stage'))} [{page.stage}]({up}../checks.md#{page.stage})"
+    label = say(msg("Stage"))
+    stage = f"{label} [{page.stage}]({up}../checks.md#{page.stage})"
     yield f"**{page.id}.** {say(_sentence(stage))}"
     yield say(catalogue.because(escaped(page.why)))
     yield escaped(_captioned(page.body))
@@ -55,7 +56,7 @@ def _parts(page: Page, say: Translate, source: str) -> Iterator[str]:
 
 
 def _sentence(text: str) -> Message:
-    return msg("{sentence}.", text)
+    return msg("{sentence}.", sentence=text)
 
 
 def _captioned(body: str) -> str:

@@ -36,11 +36,11 @@ def _entry(failure: Failure, say: Translate) -> Iterator[str]:
     yield f"### {failure.id}"
     yield f"```text\n{failure.examples[0]}\n```"
     yield f"*{say(SEVERITIES[failure.severity])}* · {escaped(say(failure.cause))}"
-    yield say(msg("Repair: {repair}", escaped(say(failure.fix))))
+    yield say(msg("Repair: {repair}", repair=escaped(say(failure.fix))))
     if failure.variables:
         variables = joined(", ", (f"`{name}={value}`" for name, value in failure.variables.items()))
-        yield say(msg("Variables: {variables}.", variables))
-    yield say(msg("Source: {sources}.", joined(", ", (_source(say(each)) for each in failure.sources))))
+        yield say(msg("Variables: {variables}.", variables=variables))
+    yield say(msg("Source: {sources}.", sources=joined(", ", (_source(say(each)) for each in failure.sources))))
 
 
 def _source(source: str) -> str:

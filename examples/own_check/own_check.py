@@ -30,7 +30,9 @@ def licence_header(submission: Submission) -> Findings:
     """The first five lines of deploy.sh have our licence header. Repair: insert it below the first line."""
     first = (submission.deploy_sh or b"").decode(errors="replace").splitlines()[:5]
     if HEADER not in first:
-        yield fail(expected=HEADER, seen="\n".join(first), fix=msg("insert: {header}", HEADER), where="deploy.sh:2")
+        yield fail(
+            expected=HEADER, seen="\n".join(first), fix=msg("insert: {header}", header=HEADER), where="deploy.sh:2"
+        )
 
 
 def _folder(parser: argparse.ArgumentParser) -> None:

@@ -139,7 +139,11 @@ def doubt(name: str) -> str:
     if len({kind.usable_bytes for kind in kinds}) < 2:
         return ""
     plain = re.sub(r"[^\w. -]", "", name)
-    return msg(", the smallest kind that {plain} may mean: {name}", plain, ", ".join(kind.name for kind in kinds))
+    return msg(
+        ", the smallest kind that {plain} may mean: {name}",
+        plain=plain,
+        name=", ".join(kind.name for kind in kinds),
+    )
 
 
 def _key(kind: Npu) -> str:

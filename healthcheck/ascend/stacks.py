@@ -99,9 +99,15 @@ class Choice:
         if not self.asked:
             return ""
         oldest, *_, newest = sorted((each.vllm_ascend for each in rows()), key=Version)
-        told = (self.row.vllm_ascend, oldest, newest)
-        nearest = msg("judged as {vllm_ascend}, the nearest of {oldest} to {newest}", *told)
-        return msg("the version matrix has no row of vllm-ascend {asked}: {nearest}", self.asked, nearest)
+        nearest = msg(
+            "judged as {vllm_ascend}, the nearest of {oldest} to {newest}",
+            vllm_ascend=self.row.vllm_ascend,
+            oldest=oldest,
+            newest=newest,
+        )
+        return msg(
+            "the version matrix has no row of vllm-ascend {asked}: {nearest}", asked=self.asked, nearest=nearest
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,16 +125,24 @@ def _matrix() -> _Matrix:
 
 def source() -> str:
     """The source and date of the matrix."""
-    told = (_matrix().source, _matrix().read_on)
-    return msg("{source}; requires: the metadata and the Dockerfile of each release; read {read_on}", *told)
+    return msg(
+        "{source}; requires: the metadata and the Dockerfile of each release; read {read_on}",
+        source=_matrix().source,
+        read_on=_matrix().read_on,
+    )
 
 
 def age() -> str:
     """How old the newest row with a date is, and when the matrix was read."""
     newest = next(each for each in rows() if each.released)
     days = (date.today() - date.fromisoformat(newest.released or "")).days  # noqa: DTZ011 - a day is enough
-    told = (newest.label(), newest.released, days, _matrix().read_on)
-    return msg("newest row: {label} of {released}, {days} days old; read {read_on}", *told)
+    return msg(
+        "newest row: {label} of {released}, {days} days old; read {read_on}",
+        label=newest.label(),
+        released=newest.released,
+        days=days,
+        read_on=_matrix().read_on,
+    )
 
 
 def rows() -> tuple[Row, ...]:
@@ -168,8 +182,10 @@ def choose(vllm_ascend: str = "") -> Choice:
     except InvalidVersion:
         near = hint(wanted.removeprefix("v"), (each.vllm_ascend for each in rows()))
         final = ", ".join(each.vllm_ascend for each in rows() if each.final)
-        also = near or msg("; final ones: {final}", final)
-        raise UsageError("{wanted} is not a release of vllm-ascend{near}", repr(wanted), also) from None
+        also = near or msg("; final ones: {final}", final=final)
+        raise UsageError(
+            msg("{wanted} is not a release of vllm-ascend{near}", wanted=repr(wanted), near=also)
+        ) from None
     newest_first = sorted(rows(), key=_version, reverse=True)
     known = next((each for each in newest_first if _version(each) <= version), newest_first[-1])
     return Choice(row=known, asked="" if _version(known) == version else str(version))
@@ -297,15 +313,20 @@ def spans(some: Iterable[str], known: Iterable[str]) -> str:
             groups[-1].append(version)
         else:
             groups.append([])
-    said = [[msg("{first} to {last}", group[0], group[-1])] if len(group) > 2 else group for group in groups]
+    said = [
+        [msg("{first} to {last}", first=group[0], last=group[-1])] if len(group) > 2 else group for group in groups
+    ]
     return joined(", ", (word for words in said for word in words))
 
 
 def limits(releases: Iterable[str]) -> str:
     """Which of these releases are for some models alone, in brackets; "" if none is."""
     named = [each for each in (row(release) for release in releases) if each.restricted_to]
-    said = (msg("{label} is for {models} alone", each.label(), ", ".join(each.restricted_to)) for each in named)
-    return msg(" ({said})", joined("; ", said)) if named else ""
+    said = (
+        msg("{label} is for {models} alone", label=each.label(), models=", ".join(each.restricted_to))
+        for each in named
+    )
+    return msg(" ({said})", said=joined("; ", said)) if named else ""
 
 
 def is_older(one: str, other: str) -> bool:

@@ -124,7 +124,7 @@ def _of_the_system(error: OSError) -> int:
     where = f" ({error.filename})" if error.filename else ""
     denied = bool(where) and isinstance(error, PermissionError)
     status = ExitStatus.WRONG_USAGE if denied else ExitStatus.KIT_FAILED
-    return _say(msg("cannot go on: {reason}{where}", reason_of(error), where), status)
+    return _say(msg("cannot go on: {reason}{where}", reason=reason_of(error), where=where), status)
 
 
 def _removed_from_under_us() -> bool:
@@ -193,7 +193,9 @@ def parser_for(wanted: Collection[str], added: Mapping[str, Command]) -> Parser:
     parser = Parser(prog="npu-adapter", description=description, epilog=EXIT_STATUSES)
     language_argument(parser)
     service_argument(parser)
-    parser.add_argument("--version", action=Version, nargs=0, help="show the version, and the commit of a checkout")
+    parser.add_argument(
+        "--version", action=Version, nargs=0, help=msg("show the version, and the commit of a checkout")
+    )
     parser.set_defaults(parser=parser)
     listed = {**COMMANDS, **{name: (each.group, each.summary) for name, each in added.items()}}
     begin_help(parser, *EXAMPLES, groups=_by_group(listed))

@@ -63,7 +63,7 @@ def _lines(parts: tuple[Part, ...]) -> Iterator[str]:
     for part in parts:
         mark = msg("yes") if part.found else msg("NO") if part.needed else msg("no")
         yield f"{padded(say(mark), 3)}  {padded(say(part.name), 22)} {say(part.found or part.without)}"
-        yield " " * 28 + msg("for {use}", part.use)
+        yield " " * 28 + msg("for {use}", use=part.use)
 
 
 def look() -> Iterator[Part]:
@@ -78,12 +78,14 @@ def look() -> Iterator[Part]:
     without = msg("docs/adding-a-release.md says how to add a release")
     yield Part(name=msg("version matrix"), found=stacks.age(), without=without, use=use)
     taken = ", ".join(dict.fromkeys(holder.owner for holder in holders(contract.PORT)))
-    name, found = msg("port {port}", contract.PORT), "" if taken else msg("free")
-    without = msg("taken by {taken}: end it before a launch", taken)
+    name, found = msg("port {port}", port=contract.PORT), "" if taken else msg("free")
+    without = msg("taken by {taken}: end it before a launch", taken=taken)
     yield Part(name=name, found=found, without=without, use=msg("the service stage: deploy.sh serves there"))
     yield _package(COPIER, extras.install_command(COPIER), msg("npu-adapter new and update"))
     install = extras.install_command(judge.PACKAGE)
-    without = msg("only numbers, words and choices are graded; for expressions: {install_command}", install)
+    without = msg(
+        "only numbers, words and choices are graded; for expressions: {install_command}", install_command=install
+    )
     use = msg(
         "probe --dataset: judges answers that are expressions, such as (3, 14) or LaTeX (the extra [math]); "
         "the kit itself judges the rest"
@@ -106,13 +108,13 @@ def _extensions() -> Iterator[Part]:
                 extension.load()
             except KitFailure as error:
                 found, without = "", str(error)
-            yield Part(name=msg("extension {name}", extension.name), found=found, without=without, use=use)
+            yield Part(name=msg("extension {name}", name=extension.name), found=found, without=without, use=use)
 
 
 def _shells() -> Iterator[Part]:
     use = msg("finding what only one of the two understands; which of them the service has as sh is unknown")
     for name in ("dash", "bash"):
-        yield Part(name=name, found=_real_place(name), without=msg("install {name}", name), use=use)
+        yield Part(name=name, found=_real_place(name), without=msg("install {name}", name=name), use=use)
 
 
 def _engines() -> Iterator[Part]:
@@ -145,7 +147,11 @@ def _real_place(name: str) -> str:
     """The path of a program, and its target if it is a link, as sh often is."""
     place = programs.find(name)
     real = os.path.realpath(place) if place else ""
-    return msg("{place} (is {real})", place, real) if place and os.path.basename(real) != name else place or ""
+    return (
+        msg("{place} (is {real})", place=place, real=real)
+        if place and os.path.basename(real) != name
+        else place or ""
+    )
 
 
 def _distribution(name: str) -> str:

@@ -15,6 +15,7 @@ from healthcheck.stages.probe.run import layout
 from healthcheck.system import json_text
 from healthcheck.system.files import read_bounded
 from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import msg
 from healthcheck.text.redact import redactor
 from healthcheck.verify.run import DEPLOY_LOG, Request
 
@@ -46,20 +47,22 @@ def refuse_others(request: Request) -> Earlier | None:
     if not report.is_file():
         if (folder / layout.SETTINGS).exists():
             raise UsageError(
-                "{folder} holds the samples of a probe and no report: continue them with "
-                "`npu-adapter probe URL --resume {folder}`, or name another --out",
-                folder,
+                msg(
+                    "{folder} holds the samples of a probe and no report: continue them with "
+                    "`npu-adapter probe URL --resume {folder}`, or name another --out",
+                    folder=folder,
+                )
             )
         return None
     try:
         found = json_text.load_few(read_bounded(report, MAX_REPORT_BYTES), Earlier, MOST_VALUES)
     except (JsonError, UsageError) as error:
-        raise UsageError("{file} is not a report of this kit: name another --out", report) from error
+        raise UsageError(msg("{file} is not a report of this kit: name another --out", file=report)) from error
     key, subject = ("url", request.url) if request.url else ("repository", str(request.root.expanduser().resolve()))
     if found.provenance.get(key) == redactor(os.environ)(subject):
         return found
     other = found.provenance.get("repository") or found.provenance.get("url") or found.asked
-    raise UsageError("{folder} holds the report on {other}: name another --out", folder, other)
+    raise UsageError(msg("{folder} holds the report on {other}: name another --out", folder=folder, other=other))
 
 
 def remove(folder: Path, earlier: Earlier) -> None:
@@ -77,7 +80,7 @@ def remove(folder: Path, earlier: Earlier) -> None:
         except (IsADirectoryError, NotADirectoryError):
             continue
         except OSError as error:
-            raise UsageError("cannot remove {path}: {error}", path, error) from error
+            raise UsageError(msg("cannot remove {path}: {error}", path=path, error=error)) from error
 
 
 def _files_of(earlier: Earlier) -> Iterator[str]:

@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     made = create(destination, wanted)
     say = translation_of_the_process().say
-    print(say(msg("{destination} is a git repository with its first commit. Next:", destination)))
+    print(say(msg("{destination} is a git repository with its first commit. Next:", destination=destination)))
     print(f"\n  cd {place}")
     if (destination / "adapter").is_dir():
         plan = say(msg("the launch plan, with reasons"))
@@ -59,8 +59,10 @@ def _order(options: argparse.Namespace, destination: Path) -> Order:
     if wanted.ask and not sys.stdin.isatty():
         missing = [question.name for question in template.questions() if question.name not in wanted.given]
         raise UsageError(
-            "no terminal to prompt for {missing}: add --defaults or --data K=V",
-            ", ".join(missing) or msg("answers"),
+            msg(
+                "no terminal to prompt for {missing}: add --defaults or --data K=V",
+                missing=", ".join(missing) or msg("answers"),
+            )
         )
     return wanted
 
@@ -69,8 +71,11 @@ def _refuse_target(options: argparse.Namespace) -> None:
     given = {"--weights": options.weights, "--npu": options.npu, "--npus": options.npus > 1}
     if wrong := [name for name, value in given.items() if value]:
         raise UsageError(
-            "{options} is for the plain form: the planned one decides at each start, on the machine that it meets",
-            ", ".join(wrong),
+            msg(
+                "{options} is for the plain form: the planned one decides at each start, on the machine that it "
+                "meets",
+                options=", ".join(wrong),
+            )
         )
 
 
@@ -79,7 +84,7 @@ def _answers(pairs: list[str], task: str | None) -> dict[str, str]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals:
-            raise UsageError("--data {pair} has no '=': write --data name=my-adapter", repr(pair))
+            raise UsageError(msg("--data {pair} has no '=': write --data name=my-adapter", pair=repr(pair)))
         answers[name] = value
     if task is not None:
         answers["task"] = task
@@ -89,12 +94,11 @@ def _answers(pairs: list[str], task: str | None) -> dict[str, str]:
 def _adopted(done: Adoption, place: str) -> str:
     say, labelled = translation_of_the_process().say, translation_of_the_process().labelled
     lines = [done.diff]
-    lines += [f"{labelled(msg('added'), name)}\n" for name in done.added]
-    lines += [
-        f"{say(msg('left as it is; the diff above is what the template has: {name}', name))}\n"
-        for name in done.differing
-    ]
-    lines += [f"{say(msg('not added, something else has its place: {name}', name))}\n" for name in done.in_the_way]
-    lines.append(f"{say(msg('Nothing was overwritten, nothing is committed. Next:'))}\n\n")
-    lines.append(msg("  git -C {place} add --all && git -C {place} commit\n", place))
+    lines += [labelled(msg("added"), name) + "\n" for name in done.added]
+    for name in done.differing:
+        lines.append(say(msg("left as it is; the diff above is what the template has: {name}", name=name)) + "\n")
+    for name in done.in_the_way:
+        lines.append(say(msg("not added, something else has its place: {name}", name=name)) + "\n")
+    lines.append(say(msg("Nothing was overwritten, nothing is committed. Next:")) + "\n\n")
+    lines.append(msg("  git -C {place} add --all && git -C {place} commit\n", place=place))
     return "".join(lines)

@@ -16,7 +16,7 @@ def whole(low: int | None = None, high: int | None = None) -> Callable[[str], in
         try:
             value = int(text)
         except ValueError as error:
-            raise argparse.ArgumentTypeError(msg("{text} is not a whole number", repr(text))) from error
+            raise argparse.ArgumentTypeError(msg("{text} is not a whole number", text=repr(text))) from error
         _refuse_outside(value, text, low, high)
         return value
 
@@ -38,7 +38,7 @@ def positive(text: str) -> float:
     """A finite number above zero."""
     value = _finite(text)
     if value <= 0:
-        raise argparse.ArgumentTypeError(msg("{text} is not above zero", text))
+        raise argparse.ArgumentTypeError(msg("{text} is not above zero", text=text))
     return value
 
 
@@ -52,14 +52,16 @@ def _finite(text: str) -> float:
     try:
         value = float(text)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(msg("{text} is not a number", repr(text))) from error
+        raise argparse.ArgumentTypeError(msg("{text} is not a number", text=repr(text))) from error
     if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(msg("{text} is not a finite number", text))
+        raise argparse.ArgumentTypeError(msg("{text} is not a finite number", text=text))
     return value
 
 
 def _refuse_outside(value: float, text: str, low: float | None, high: float | None) -> None:
     if low is not None and high is not None and not low <= value <= high:
-        raise argparse.ArgumentTypeError(msg("{text} does not lie between {low} and {high}", text, low, high))
+        raise argparse.ArgumentTypeError(
+            msg("{text} does not lie between {low} and {high}", text=text, low=low, high=high)
+        )
     if low is not None and value < low:
-        raise argparse.ArgumentTypeError(msg("{text} is less than {low}", text, low))
+        raise argparse.ArgumentTypeError(msg("{text} is less than {low}", text=text, low=low))

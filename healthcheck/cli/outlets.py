@@ -115,7 +115,7 @@ def lasting() -> Iterator[None]:
         sys.stdout.flush()
         lost = outlet.error if outlet.error and outlet.error.errno != errno.EPIPE else None
         if lost:
-            tell(msg("cannot write standard output: {reason}", reason_of(lost)))
+            tell(msg("cannot write standard output: {reason}", reason=reason_of(lost)))
         sys.stdout, sys.stderr = out, err
         for text in outlets:
             text.close()

@@ -33,13 +33,13 @@ SCREEN = 40
 
 def arguments(group: argparse._ActionsContainer) -> None:
     json_argument(group, msg("the report"))
-    group.add_argument("--junit", type=new_place, metavar="FILE", help="write the report as JUnit XML")
+    group.add_argument("--junit", type=new_place, metavar="FILE", help=msg("write the report as JUnit XML"))
     loudness = group.add_mutually_exclusive_group()
     loudness.add_argument(
-        "--quiet", action="store_true", help="no progress; a line for each problem, and the verdict"
+        "--quiet", action="store_true", help=msg("no progress; a line for each problem, and the verdict")
     )
     loudness.add_argument(
-        "--verbose", action="store_true", help="every step on standard error, and every check in the result"
+        "--verbose", action="store_true", help=msg("every step on standard error, and every check in the result")
     )
 
 
@@ -48,7 +48,7 @@ def extensions_argument(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "--no-extensions",
         action="store_true",
-        help="leave out the checks of other distributions (see `npu-adapter doctor`)",
+        help=msg("leave out the checks of other distributions (see `npu-adapter doctor`)"),
     )
 
 
@@ -59,7 +59,7 @@ def extension_checks(options: argparse.Namespace, judged: Path | None = None) ->
 
 def json_argument(group: argparse._ActionsContainer, what: str) -> None:
     """Declare `--json`, for all commands alike."""
-    told = msg("write {what} as JSON; - is standard output", what)
+    told = msg("write {what} as JSON; - is standard output", what=what)
     group.add_argument("--json", type=new_place, metavar="FILE", help=told)
 
 
@@ -122,13 +122,15 @@ def _refuse_unwritable_file(file: Path, out: Path | None) -> None:
     except (FileNotFoundError, NotADirectoryError):
         kind = stat.S_IFREG
     except OSError as error:
-        raise UsageError("cannot write {file}: {reason}", file, reason_of(error)) from error
+        raise UsageError(msg("cannot write {file}: {reason}", file=file, reason=reason_of(error))) from error
     if kind == stat.S_IFDIR:
-        raise UsageError("cannot write {file}: it is a folder", file)
+        raise UsageError(msg("cannot write {file}: it is a folder", file=file))
     if kind != stat.S_IFREG:
         return
     if not file.parent.is_dir() and not (out and file.parent.absolute() == out.absolute()):
-        raise UsageError("cannot write {file}: there is no folder {parent}; make it first", file, file.parent)
+        raise UsageError(
+            msg("cannot write {file}: there is no folder {parent}; make it first", file=file, parent=file.parent)
+        )
     _try_to_write(file.parent)
 
 
@@ -146,7 +148,9 @@ def _try_to_write(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=there):
             pass
     except OSError as error:
-        raise UsageError("cannot write to {folder}: {reason} ({there})", folder, reason_of(error), there) from error
+        raise UsageError(
+            msg("cannot write to {folder}: {reason} ({there})", folder=folder, reason=reason_of(error), there=there)
+        ) from error
 
 
 def _exists(path: Path) -> bool:
@@ -164,7 +168,7 @@ def _exists(path: Path) -> bool:
 
 def verbose_argument(group: argparse._ActionsContainer) -> None:
     """Declare `--verbose` for commands that print at most a screen without it."""
-    group.add_argument("--verbose", action="store_true", help="print everything, not only the first screen")
+    group.add_argument("--verbose", action="store_true", help=msg("print everything, not only the first screen"))
 
 
 def first_screen(lines: Iterable[str], options: argparse.Namespace) -> Iterator[str]:
@@ -173,7 +177,7 @@ def first_screen(lines: Iterable[str], options: argparse.Namespace) -> Iterator[
     most = len(every) if options.verbose or len(every) <= SCREEN else SCREEN - 1
     yield from every[:most]
     if len(every) > most:
-        yield msg("… and {count} more lines: --verbose", len(every) - most)
+        yield msg("… and {count} more lines: --verbose", count=len(every) - most)
 
 
 def show(lines: Iterable[str], json: Path | None, record: Callable[[], object]) -> None:
@@ -237,7 +241,12 @@ def publish(
     else:
         _show(options, report, page)
     if report.stopped and all(result.outcome is Outcome.SKIP for result in report.results):
-        tell(msg("{stopped} before a check was judged: no answer that this command got is kept", report.stopped))
+        tell(
+            msg(
+                "{stopped} before a check was judged: no answer that this command got is kept",
+                stopped=report.stopped,
+            )
+        )
     if os.environ.get("GITHUB_ACTIONS") == "true":
         github.publish(report, translation)
     github.add_summary(github.ATOMGIT_SUMMARY, report, translation)
@@ -277,7 +286,7 @@ def _keep(path: Path, write: Callable[[Path], None]) -> bool:
     try:
         write(path)
     except KitFailure as error:
-        tell(msg("{error}; {elsewhere}", error, _elsewhere(path, write)))
+        tell(msg("{error}; {elsewhere}", error=error, elsewhere=_elsewhere(path, write)))
         return False
     return True
 
@@ -288,5 +297,5 @@ def _elsewhere(path: Path, write: Callable[[Path], None]) -> str:
         instead = Path(tempfile.mkdtemp(prefix="npu-adapter-report-")) / path.name
         write(instead)
     except (KitFailure, OSError):
-        return msg("nor is there room for it in {gettempdir}", tempfile.gettempdir())
-    return msg("it is in {instead}", instead)
+        return msg("nor is there room for it in {folder}", folder=tempfile.gettempdir())
+    return msg("it is in {instead}", instead=instead)

@@ -87,7 +87,8 @@ class Help(argparse.RawDescriptionHelpFormatter):
         """The whole help, with a translated colon after each heading, which argparse writes itself."""
         text = super().format_help()
         for heading in self._headings:
-            text = re.sub(f"(?m)^( *){re.escape(heading)}:$", rf"\1{self._say(msg('{heading}:', heading))}", text)
+            translated = self._say(msg("{heading}:", heading=heading))
+            text = re.sub(f"(?m)^( *){re.escape(heading)}:$", rf"\1{translated}", text)
         return text
 
     def add_text(self, text: str | None) -> None:
@@ -128,7 +129,7 @@ class WholeHelp(argparse.Action):
 def help_all_argument(parser: argparse.ArgumentParser) -> None:
     """Declare `--help-all`, for all commands alike."""
     parser.add_argument(HELP_ALL, action=WholeHelp, nargs=0, default=argparse.SUPPRESS, dest=argparse.SUPPRESS,
-                        help="show the options that are seldom needed, too")  # fmt: skip
+                        help=msg("show the options that are seldom needed, too"))  # fmt: skip
 
 
 class Parser(argparse.ArgumentParser):
@@ -146,19 +147,20 @@ class Parser(argparse.ArgumentParser):
         except argparse.ArgumentError as refusal:
             said = as_message(refusal.message)
             name = refusal.argument_name
-            self.error(msg("argument {name}: {said}", name, said) if name else said)
+            self.error(msg("argument {name}: {said}", name=name, said=said) if name else said)
 
     def error(self, message: str) -> NoReturn:
         """Print the message; exit with status 2."""
         say = translation_of_the_process().say
-        said = f"{self.prog}: {say(as_message(message))}\n{say(msg('see'))} `{self.prog} --help`\n"
-        self.exit(ExitStatus.WRONG_USAGE, said)
+        see = say(msg("see"))
+        refusal = f"{self.prog}: {say(as_message(message))}\n{see} `{self.prog} --help`\n"
+        self.exit(ExitStatus.WRONG_USAGE, refusal)
 
     def unknown(self, words: list[str]) -> NoReturn:
         """Refuse words that no option or argument takes."""
         options = [name for action in self._actions for name in action.option_strings]
         first = next((word.partition("=")[0] for word in words if word.startswith("-")), "")
-        self.error(msg("unrecognized arguments: {words}{hint}", " ".join(words), hint(first, options)))
+        self.error(msg("unrecognized arguments: {words}{hint}", words=" ".join(words), hint=hint(first, options)))
 
 
 _REFUSALS = (
@@ -186,7 +188,7 @@ def as_message(refusal: str) -> str:
     if choice:
         known = [word.strip(" '") for word in choice[2].split(",")]
         near = hint(choice[1].strip("'"), known)
-        return msg("{wrong} is not one of {known}{hint}", choice[1], ", ".join(known), near)
+        return msg("{wrong} is not one of {known}{hint}", wrong=choice[1], known=", ".join(known), hint=near)
     for form in _REFUSALS:
         said = re.fullmatch(re.sub(r"\\{\w+\\}", "(.*?)", re.escape(form)), refusal, re.DOTALL)
         if said:
@@ -195,13 +197,13 @@ def as_message(refusal: str) -> str:
 
 
 def sentence(text: str) -> Message:
-    return msg("{sentence}.", Capitalised(text))
+    return msg("{sentence}.", sentence=Capitalised(text))
 
 
 def exit_statuses(meanings: Mapping[int, Message]) -> Message:
     """The end of a command's help: the meaning of each exit status; any command can end with 4."""
     said = {**meanings, ExitStatus.KIT_FAILED: msg("the kit itself failed")}
-    lines = (msg("  {status:d}  {meaning}", status, meaning) for status, meaning in said.items())
+    lines = (msg("  {status:d}  {meaning}", status=status, meaning=meaning) for status, meaning in said.items())
     return joined("\n", [msg("exit status:"), *lines])
 
 
@@ -211,7 +213,9 @@ def version() -> str:
     if not commit:
         return f"npu-adapter-kit {__version__}"
     changed = msg(", with uncommitted changes") if _git("status", "--porcelain", "--untracked-files=no") else ""
-    return msg("npu-adapter-kit {version} (commit {commit}{changed})", __version__, commit, changed)
+    return msg(
+        "npu-adapter-kit {version} (commit {commit}{changed})", version=__version__, commit=commit, changed=changed
+    )
 
 
 def _git(*arguments: str) -> str:
@@ -249,7 +253,7 @@ def language_argument(parser: argparse.ArgumentParser) -> None:
         choices=[language.value for language in Language],
         default=argparse.SUPPRESS,
         metavar="LANG",
-        help="en or zh (default: that of the locale)",
+        help=msg("en or zh (default: that of the locale)"),
     )
 
 
@@ -259,7 +263,7 @@ class ForService(argparse.Action):
     def __call__(self, *given: Any, **_: Any) -> None:
         """Keep it; an abbreviation was not taken."""
         if contract.service().file != str(given[2]):
-            given[0].error(msg("write {option} in full", SERVICE))
+            given[0].error(msg("write {option} in full", option=SERVICE))
         setattr(given[1], self.dest, given[2])
 
 
@@ -267,7 +271,7 @@ def service_argument(parser: argparse.ArgumentParser) -> None:
     """Declare `--service`, which means the same wherever it is; `service_asked` takes it."""
     parser.add_argument(
         SERVICE, type=place, action=ForService, default=argparse.SUPPRESS, metavar="FILE",
-        help="the profile of the service that judges, in TOML (default: the public page's)",
+        help=msg("the profile of the service that judges, in TOML (default: the public page's)"),
     )  # fmt: skip
 
 

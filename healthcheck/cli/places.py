@@ -22,7 +22,7 @@ def place(text: str) -> Path:
     try:
         return _found(text)
     except OSError as error:
-        raise argparse.ArgumentTypeError(msg("{text}: {reason}", text, reason_of(error))) from error
+        raise argparse.ArgumentTypeError(msg("{text}: {reason}", text=text, reason=reason_of(error))) from error
 
 
 def new_place(text: str) -> Path:
@@ -54,5 +54,7 @@ def _found(text: str) -> Path:
     if mounted.exists():
         return mounted
     raise argparse.ArgumentTypeError(
-        msg("{text} is a Windows path; in WSL it would be {mounted}, which is not there", text, mounted)
+        msg(
+            "{text} is a Windows path; in WSL it would be {mounted}, which is not there", text=text, mounted=mounted
+        )
     )

@@ -48,7 +48,10 @@ def run(options: argparse.Namespace) -> int:
         return published.status
     if isinstance(printed, dict):
         said = ", ".join(f"{name} {value:.2f}" for name, value in printed.items())
-        print(translation.say(msg("{heading}:", CLIENT)) + f"\n  {said or translation.say(_unprinted(probed))}")
+        print(
+            translation.say(msg("{heading}:", heading=CLIENT))
+            + f"\n  {said or translation.say(_unprinted(probed))}"
+        )
         if len(printed) > 1:
             mixed = msg("  (its pass@n and cons@n mix samples of different problems; those above are true)")
             print(translation.say(mixed))
@@ -62,9 +65,11 @@ def run(options: argparse.Namespace) -> int:
 def _unprinted(probed: ProbeRun | None) -> str:
     """Why the client's figures are not known."""
     if probed and client_column(probed):
-        return msg("- ({value})", msg("its grader for such problems is not emulated"))
+        return msg("- ({value})", value=msg("its grader for such problems is not emulated"))
     early = bool(probed and probed.stopped)
-    return msg("- ({value})", msg("its own run has no early end") if early else msg("no request was answered"))
+    return msg(
+        "- ({value})", value=msg("its own run has no early end") if early else msg("no request was answered")
+    )
 
 
 def _report(
@@ -85,7 +90,7 @@ def _measured(
 ) -> tuple[Report, ProbeRun | None]:
     """Sample the rest of the run `before`, or all of a new run."""
     checks = (*CHECKS, *extra.of(Stage.PROBE))
-    progress.stage(Stage.PROBE, msg("sampling {url}", settings.url))
+    progress.stage(Stage.PROBE, msg("sampling {url}", url=settings.url))
     collect = facts.resume if before else facts.measure
     ledger = Ledger(progress)
     ledger.judge(extra.unusable, lambda: None)
@@ -93,4 +98,4 @@ def _measured(
     probed = ledger.judge_or_stop(checks, lambda: collect(settings, progress, folder))
     about = provenance.kit() | extra.provenance | (facts.provenance(probed) if probed else {})
     figures = facts.stored_metrics(probed) if probed else {}
-    return ledger.report(msg("probe of {url}", settings.url), figures, about), probed
+    return ledger.report(msg("probe of {url}", url=settings.url), figures, about), probed

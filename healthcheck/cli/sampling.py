@@ -25,7 +25,7 @@ def server_root(text: str) -> str:
         UsageError: the text is not the address of a server.
     """
     if not text.lower().startswith(("http://", "https://")) or not urlsplit(text).hostname:
-        raise UsageError("{text} is not the address of a server: write http://HOST:PORT", repr(text))
+        raise UsageError(msg("{text} is not the address of a server: write http://HOST:PORT", text=repr(text)))
     if "@" in urlsplit(text).netloc:
         raise UsageError(
             msg("the address has a user or a password, which the service does not send: write http://HOST:PORT")
@@ -49,29 +49,39 @@ def arguments(parser: argparse.ArgumentParser, without: Collection[str] = ()) ->
 
 def files(parser: argparse.ArgumentParser) -> None:
     """Declare `--config` and `--set`."""
-    part = parser.add_argument_group("all options")
+    part = parser.add_argument_group(msg("all options"))
     part.add_argument("--config", type=place, metavar="FILE", help=_FILE)
-    part.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="an option as in the file, "
-                      "such as top_k=20 or chat_template_kwargs.enable_thinking=false")  # fmt: skip
+    part.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help=msg("an option as in the file, such as top_k=20 or chat_template_kwargs.enable_thinking=false"),
+    )
 
 
 def client(parser: argparse.ArgumentParser) -> None:
     """Declare `--client` and what belongs to it."""
-    part = parser.add_argument_group("the evaluation client itself (see docs/service-report.md)")
-    part.add_argument("--client", choices=("aisbench",), metavar="NAME", help="have aisbench, the service's "
-                      "client, ask the server, and read its report")  # fmt: skip
-    part.add_argument("--aisbench-python", default="", metavar="PYTHON", help="the Python, or the virtual "
-                      "environment, that has it (default: this Python, else ais_bench on PATH)")  # fmt: skip
-    part.add_argument("--client-deadline", type=positive, default=3600.0, metavar="S", help="seconds for it "
-                      "(default: 3600)")  # fmt: skip
+    part = parser.add_argument_group(msg("the evaluation client itself (see docs/service-report.md)"))
+    part.add_argument("--client", choices=("aisbench",), metavar="NAME", help=msg("have aisbench, the service's "
+                      "client, ask the server, and read its report"))  # fmt: skip
+    part.add_argument("--aisbench-python", default="", metavar="PYTHON", help=msg("the Python, or the virtual "
+                      "environment, that has it (default: this Python, else ais_bench on PATH)"))  # fmt: skip
+    part.add_argument("--client-deadline", type=positive, default=3600.0, metavar="S", help=msg("seconds for it "
+                      "(default: 3600)"))  # fmt: skip
 
 
 def service_file(parser: argparse.ArgumentParser) -> None:
     """Declare `--probe-config`, for a command that judges by what the service does."""
-    parser.add_argument_group("all options of the probe").add_argument(
-        "--probe-config", dest="config", type=place, metavar="FILE",
-        help="a TOML file of options, as for `npu-adapter probe --config`; only those that the service could have",
-    )  # fmt: skip
+    parser.add_argument_group(msg("all options of the probe")).add_argument(
+        "--probe-config",
+        dest="config",
+        type=place,
+        metavar="FILE",
+        help=msg(
+            "a TOML file of options, as for `npu-adapter probe --config`; only those that the service could have"
+        ),
+    )
     parser.set_defaults(set=[])
 
 
@@ -85,9 +95,11 @@ def refuse_what_the_service_lacks(asked: ProbeOptions) -> None:
     lacking = [option.name for option in options() if option.name in said and not option.service]
     if lacking:
         raise UsageError(
-            "the evaluation client sends no {lacking}, and verify judges what the service would get: use "
-            "`npu-adapter probe --config` to measure with it",
-            ", ".join(lacking),
+            msg(
+                "the evaluation client sends no {lacking}, and verify judges what the service would get: use "
+                "`npu-adapter probe --config` to measure with it",
+                lacking=", ".join(lacking),
+            )
         )
 
 
@@ -104,8 +116,11 @@ def asked(options_: argparse.Namespace) -> ProbeOptions:
     for setting in options_.set:
         name = setting.partition("=")[0].strip()
         if name in said:
-            told = (name.replace("_", "-"), name)
-            reason = msg("--{replace} and --set {name} are the same option: give one of them", *told)
+            reason = msg(
+                "--{replace} and --set {name} are the same option: give one of them",
+                replace=name.replace("_", "-"),
+                name=name,
+            )
             raise UsageError(reason)
     base = reading.from_file(options_.config) if options_.config else ProbeOptions()
     return ProbeOptions(**{**given(reading.with_settings(base, options_.set)), **said})
@@ -114,7 +129,11 @@ def asked(options_: argparse.Namespace) -> ProbeOptions:
 def _declare(part: argparse._ArgumentGroup, option: Option) -> None:
     known = getattr(contract.service(), option.name, None)
     default = option.default if known is None else str(known)
-    text = option.help if default in {"none", "false"} else msg("{help} (default: {default})", option.help, default)
+    text = (
+        option.help
+        if default in {"none", "false"}
+        else msg("{help} (default: {default})", help=option.help, default=default)
+    )
     if not option.metavar:
         part.add_argument(option.flag, action="store_true", default=None, help=text)
     else:
@@ -129,6 +148,6 @@ def _reader(option: Option) -> Callable[[str], object]:
             return reading.read(option.name, text)
         except ValueError as error:
             seen = reading.quoted(text)
-            raise argparse.ArgumentTypeError(msg("expected {error}, not {text}", error, seen)) from error
+            raise argparse.ArgumentTypeError(msg("expected {error}, not {text}", error=error, text=seen)) from error
 
     return read

@@ -22,7 +22,7 @@ def run(options: argparse.Namespace) -> int:
     output.refuse_unwritable(options.json)
     shown = contract.service()
     if options.repo and not options.repo.is_dir():
-        raise UsageError("there is no folder {repo}: name the repository", options.repo)
+        raise UsageError(msg("there is no folder {repo}: name the repository", repo=options.repo))
     if options.repo and shown is PUBLIC:
         shown = service.of_repository(options.repo, read_settings(options.repo))
     with contract.judging_for(shown):
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _lines() -> Iterator[str]:
     say, now = translation_of_the_process().say, contract.service()
-    yield msg("the service of {file}", now.file) if now.file else msg("the service of the public page")
+    yield msg("the service of {file}", file=now.file) if now.file else msg("the service of the public page")
     if now.name:
         yield f"“{now.name}”"
     rows = {key(name): (_shown(getattr(now, name)), _source(name)) for name in (*FIGURES, *KNOWN)}

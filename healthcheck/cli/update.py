@@ -16,10 +16,18 @@ def run(options: argparse.Namespace) -> int:
     done = update(options.repository)
     say = translation_of_the_process().say
     own = done.source == template.NAME
-    source = msg("the kit's template") if own else msg("the template at {source}", done.source)
-    told = (source, _versions(done))
+    source = msg("the kit's template") if own else msg("the template at {source}", source=done.source)
+    versions = _versions(done)
     if done.conflicts:
-        print(say(msg("CONFLICT: you and {source} ({versions}) changed the same lines of:", *told)))
+        print(
+            say(
+                msg(
+                    "CONFLICT: you and {source} ({versions}) changed the same lines of:",
+                    source=source,
+                    versions=versions,
+                )
+            )
+        )
         print("".join(f"  {name}\n" for name in done.conflicts), end="")
         both = msg("Each has both between <<<<<<< and >>>>>>>: choose, git add it, and commit. To undo all of it:")
         print(say(both))
@@ -27,16 +35,26 @@ def run(options: argparse.Namespace) -> int:
         return ExitStatus.NOT_READY
     if done.changes:
         look = msg(
-            "updated from {source}, {versions}; look at the changes (git diff --cached) and commit them:", *told
+            "updated from {source}, {versions}; look at the changes (git diff --cached) and commit them:",
+            source=source,
+            versions=versions,
         )
         print(say(look))
         print(done.changes, end="")
     else:
-        print(say(msg("already up to date with {source}{value}", source, f", {done.after}" if done.after else "")))
+        print(
+            say(
+                msg(
+                    "already up to date with {source}{value}",
+                    source=source,
+                    value=f", {done.after}" if done.after else "",
+                )
+            )
+        )
     return ExitStatus.READY
 
 
 def _versions(done: Update) -> str:
     if done.before and done.before != done.after:
-        return msg("from {before} to {after}", done.before, done.after)
+        return msg("from {before} to {after}", before=done.before, after=done.after)
     return done.after or msg("as it is")

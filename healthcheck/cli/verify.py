@@ -80,7 +80,9 @@ def _gather_ahead(options: argparse.Namespace, folder: Path) -> None:
 
 def _verify(options: argparse.Namespace, request: Request) -> int:
     if request.weights and not request.url and not request.weights.is_dir():
-        raise UsageError("--weights {weights} is not a directory: pass the folder of the weights", options.weights)
+        raise UsageError(
+            msg("--weights {weights} is not a directory: pass the folder of the weights", weights=options.weights)
+        )
     launches = STAGES.index(request.until.value) >= STAGES.index(Stage.SERVICE.value)
     out = request.out if options.out or launches else None
     output.refuse_unwritable(options.json, options.junit, out=out)
@@ -130,14 +132,17 @@ def _refuse_places(options: argparse.Namespace) -> None:
     """Check the given paths first, so that a wrong path is reported before a missing option."""
     if options.repo and options.url:
         raise UsageError(
-            "--url looks at a running server and at no repository: leave {repo} away, or --url", options.repo
+            msg(
+                "--url looks at a running server and at no repository: leave {repo} away, or --url",
+                repo=options.repo,
+            )
         )
     if options.staged and (options.url or options.fix or _last_stage(options) not in _BEFORE_A_LAUNCH):
         raise UsageError(
             msg("--staged is about a repository before a launch: --until repo, plan or weights, no --fix")
         )
     if options.repo and not options.repo.expanduser().is_dir():
-        raise UsageError("there is no folder {repo}: name the repository", options.repo)
+        raise UsageError(msg("there is no folder {repo}: name the repository", repo=options.repo))
 
 
 def _repaired(request: Request, progress: Progress) -> Request:
@@ -156,7 +161,9 @@ def _repaired(request: Request, progress: Progress) -> Request:
             made = verification.already_made(request.weights)
             left = verification.left_alone(made)
             for check in made:
-                said = msg("already repaired in the working copy for {check}: commit it (git commit -a)", check)
+                said = msg(
+                    "already repaired in the working copy for {check}: commit it (git commit -a)", check=check
+                )
                 print(say(said))
             print("".join(f"{say(text)}\n" for text in left), end="")
             if not (made or left or request.pending):
@@ -165,7 +172,9 @@ def _repaired(request: Request, progress: Progress) -> Request:
         seen.add(proposal.changes)
         print(without_secrets(fix.diff(proposal.changes)), end="")
         for repair in proposal.repairs:
-            print(without_secrets(say(msg("repaired for {check}: {title}", repair.check, repair.words))))
+            print(
+                without_secrets(say(msg("repaired for {check}: {title}", check=repair.check, title=repair.words)))
+            )
         fix.apply(request.root.resolve(), proposal.changes)
         request = replace(request, pending=True)
     return request
@@ -188,15 +197,19 @@ def requested(options: argparse.Namespace) -> Request:
         raise UsageError(msg("--url looks at a running server only: --until is endpoint or probe"))
     judged = not options.url and STAGES.index(until.value) >= STAGES.index(Stage.WEIGHTS.value)
     if options.task and not judged and options.task not in contract.TASKS:
-        told = (repr(options.task), ", ".join(contract.TASKS), hint(options.task, contract.TASKS))
         raise UsageError(
-            "--task {task} is not one of {tasks}{hint} (--until weights judges another task code)", *told
+            msg(
+                "--task {task} is not one of {tasks}{hint} (--until weights judges another task code)",
+                task=repr(options.task),
+                tasks=", ".join(contract.TASKS),
+                hint=hint(options.task, contract.TASKS),
+            )
         )
     if options.npu:
         _one_family(options.npu)
     measured = [name for name in MEASUREMENTS if getattr(options, name)]
     if measured and until not in _WITH_A_SERVER:
-        raise UsageError("--{name} asks a running server: --until is endpoint or probe", measured[0])
+        raise UsageError(msg("--{name} asks a running server: --until is endpoint or probe", name=measured[0]))
     if options.client and until is not Stage.PROBE:
         raise UsageError(msg("--client asks the probe's problems: --until is probe"))
     limit = contract.MAX_WEIGHT_BYTES if options.weight_limit is None else int(options.weight_limit * 10**9)
@@ -235,15 +248,22 @@ def _one_family(npu: str) -> None:
     if not found:
         known = ", ".join(kind.label for kind in hardware.known())
         raise UsageError(
-            "no NPU of the kind {npu} is known; those that are: {known} (and products by Huawei's names, "
-            "such as “Atlas 800I A2”)",
-            repr(npu),
-            known,
+            msg(
+                "no NPU of the kind {npu} is known; those that are: {known} (and products by Huawei's names, "
+                "such as “Atlas 800I A2”)",
+                npu=repr(npu),
+                known=known,
+            )
         )
     if len({kind.family for kind in found}) > 1:
         either = joined(" or ", [kind.label for kind in found])
-        told = (repr(npu), either)
-        raise UsageError("--npu {npu} may be {either}: name one; `npu-smi info` shows its name and memory", *told)
+        raise UsageError(
+            msg(
+                "--npu {npu} may be {either}: name one; `npu-smi info` shows its name and memory",
+                npu=repr(npu),
+                either=either,
+            )
+        )
 
 
 def _stand_in(options: argparse.Namespace) -> str:
@@ -255,7 +275,7 @@ def _stand_in(options: argparse.Namespace) -> str:
     late = options.until and STAGES.index(options.until) > STAGES.index(Stage.WEIGHTS.value)
     if late:
         what = f"--until {options.until}"
-        raise UsageError("{what} needs the weights themselves: give --weights DIR", what)
+        raise UsageError(msg("{what} needs the weights themselves: give --weights DIR", what=what))
     return str(options.weights_config or options.model_id)
 
 
@@ -286,7 +306,10 @@ def _refuse_without_weights(options: argparse.Namespace) -> None:
     asked += [f"--{name}" for name in (*MEASUREMENTS, "client") if getattr(options, name)]
     if asked:
         raise UsageError(
-            "{option} needs the weights: pass --weights DIR, the folder that becomes MODEL_PATH", asked[0]
+            msg(
+                "{option} needs the weights: pass --weights DIR, the folder that becomes MODEL_PATH",
+                option=asked[0],
+            )
         )
 
 
@@ -321,5 +344,5 @@ def _variable(text: str) -> tuple[str, str]:
     """
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise UsageError("--env {text} has no '=': write --env NAME=VALUE", repr(text))
+        raise UsageError(msg("--env {text} has no '=': write --env NAME=VALUE", text=repr(text)))
     return name, value

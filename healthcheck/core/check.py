@@ -1,11 +1,11 @@
 """Declares checks: small functions from the facts of a stage to findings.
 
-    @check("plan/port", "The server listens on port {port}", rule=contract.LISTENS_ON_PORT,
-           why="The service connects to port {port} and to no other.", requires=("plan/starts-server",))
+    @check("plan/port", msg("The server listens on port {port}"), rule=contract.LISTENS_ON_PORT,
+           why=msg("The service connects to port {port} and to no other."), requires=("plan/starts-server",))
     def port(plan: LaunchPlan) -> Findings:
         '''The page that `npu-adapter explain plan/port` prints, for port {port}.'''
         if plan.port != contract.PORT:
-            yield fail(expected=msg("port {port}", contract.PORT), seen=f"--port {plan.port}", fix="…")
+            yield fail(expected=msg("port {port}", port=contract.PORT), seen=f"--port {plan.port}", fix="…")
 
 A title, a reason and a page are declared before it is known which service judges: they have places for its figures.
 
@@ -106,7 +106,11 @@ class Check(Generic[Facts]):
 
 def broke(error: BaseException) -> str:
     """The reason of a failure in the kit: a KitError's own sentence, or any other error with its type."""
-    return str(error) if isinstance(error, KitError) else msg("{name}: {error}", type(error).__name__, error)
+    return (
+        str(error)
+        if isinstance(error, KitError)
+        else msg("{name}: {error}", name=type(error).__name__, error=error)
+    )
 
 
 def _outcome(findings: tuple[Finding, ...]) -> Outcome:

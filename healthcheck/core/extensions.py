@@ -114,7 +114,9 @@ class Extension:
     def broken(self, reason: str) -> Message:
         """The sentence that the extension cannot be used, with the reason."""
         source = f"{self.place}, {self.distribution}" if self.distribution else self.place
-        return msg("the extension {name} ({source}) cannot be used: {reason}", self.name, source, reason)
+        return msg(
+            "the extension {name} ({source}) cannot be used: {reason}", name=self.name, source=source, reason=reason
+        )
 
 
 def installed(group: str) -> tuple[Extension, ...]:
@@ -171,7 +173,9 @@ def part(name: str, option: str) -> Any:
     """
     found = part_if_there(name)
     if found is None:
-        raise UsageError("{option} needs the extension {name}, which is not installed here", option, name)
+        raise UsageError(
+            msg("{option} needs the extension {name}, which is not installed here", option=option, name=name)
+        )
     return found
 
 
@@ -239,11 +243,11 @@ def _fit(extension: Extension, loaded: object, taken: set[str]) -> tuple[Check[A
     for each in loaded:
         form = _ID.fullmatch(each.id)
         if form is None:
-            raise KitFailure(extension.broken(msg("{id} is not an id such as own/licence", repr(each.id))))
+            raise KitFailure(extension.broken(msg("{id} is not an id such as own/licence", id=repr(each.id))))
         if form[1] in RESERVED:
-            raise KitFailure(extension.broken(msg("ids that begin with {word}/ are the kit's own", form[1])))
+            raise KitFailure(extension.broken(msg("ids that begin with {word}/ are the kit's own", word=form[1])))
         if each.id in ids:
-            raise KitFailure(extension.broken(msg("there is another check {id}", each.id)))
+            raise KitFailure(extension.broken(msg("there is another check {id}", id=each.id)))
         ids.add(each.id)
     return loaded
 
@@ -266,7 +270,7 @@ def _lies_in(module: str, folder: Path) -> bool:
 def _stands_for(extension: Extension) -> Callable[[Callable[[object], Findings]], Check[object]]:
     return check(
         f"extension/{extension.name}",
-        msg("The extension {name} is loaded", extension.name),
+        msg("The extension {name} is loaded", name=extension.name),
         stage=Stage.REPO,
         why=msg("Its checks were meant to run, and did not; --no-extensions verifies without them."),
     )
@@ -285,6 +289,6 @@ def _refused(extension: Extension) -> Check[object]:
     @_stands_for(extension)
     def refused(_: object) -> Findings:
         """An extension in the repository that is judged is not loaded: nothing of a submission runs in the kit."""
-        raise NotApplicable(msg("{module} is in the repository that is judged", extension.module))
+        raise NotApplicable(msg("{module} is in the repository that is judged", module=extension.module))
 
     return refused

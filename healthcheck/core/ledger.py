@@ -139,14 +139,14 @@ class Ledger:
 
     def _obstacle(self, check: Check[Facts]) -> str:
         if check.id in self._waived:
-            return msg("skipped on request ({source})", self._waived[check.id])
+            return msg("skipped on request ({source})", source=self._waived[check.id])
         for needed in check.requires:
             result = self._results.get(needed)
             if needed in self._waived or result is None:
                 continue
             if result.outcome is Outcome.FAIL:
-                return msg("{check} failed", needed)
+                return msg("{check} failed", check=needed)
             if result.outcome in {Outcome.SKIP, Outcome.ERROR}:
                 root = result.because.endswith((" failed", " gave no answer"))
-                return result.because if root else msg("{check} gave no answer", needed)
+                return result.because if root else msg("{check} gave no answer", check=needed)
         return ""

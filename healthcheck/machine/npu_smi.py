@@ -109,7 +109,7 @@ def parse(text: str) -> Table:
     chips = tuple(chip for chip in read if chip)[:MAX_CHIPS]
     if not chips:
         said = next((repr(line.strip()[:200]) for line in lines if line.strip()), msg("nothing"))
-        raise SmiError(msg("npu-smi printed no table of chips but {said}", said))
+        raise SmiError(msg("npu-smi printed no table of chips but {said}", said=said))
     below = rows[border + 1 :] if border is not None else []
     holders = tuple(holder for cells in below if (holder := _holder(cells)))[:MAX_HOLDERS]
     known = None if border is None else holders

@@ -86,7 +86,7 @@ def _run(command: tuple[str, ...], timeout_s: float, *, folder: str, environment
     except FileNotFoundError:
         return Output(status=None, trouble=NO_PROGRAM)
     except OSError as error:
-        return Output(status=None, trouble=msg("cannot be run: {reason}", reason_of(error)))
+        return Output(status=None, trouble=msg("cannot be run: {reason}", reason=reason_of(error)))
     assert process.stdout
     assert process.stderr
     kept: tuple[bytearray, bytearray] = (bytearray(), bytearray())
@@ -103,7 +103,9 @@ def _run(command: tuple[str, ...], timeout_s: float, *, folder: str, environment
         except KeyboardInterrupt as stop:
             raise Interrupted(_output(readers, kept, status=None, trouble=msg("interrupted"))) from stop
     if not ended:
-        return _output(readers, kept, status=None, trouble=msg("no end within {timeout_s:g} s", timeout_s))
+        return _output(
+            readers, kept, status=None, trouble=msg("no end within {timeout_s:g} s", timeout_s=timeout_s)
+        )
     return _output(readers, kept, status=process.returncode)
 
 

@@ -41,8 +41,8 @@ def compared(metrics: Mapping[str, JsonValue]) -> Compared | None:
     worst = max(shift for of in shifts.values() for shift in of.values())
     said = msg(
         "The same prompts were asked in {shifts} situations; log-probabilities moved by at most {worst:.2f} nats.",
-        len(shifts),
-        worst,
+        shifts=len(shifts),
+        worst=worst,
     )
     rows = tuple((name, tuple(map(of.get, columns))) for name, of in shifts.items())
     return Compared(said=said, lengths=tuple(map(_length, columns)), rows=rows)

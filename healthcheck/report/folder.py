@@ -12,6 +12,7 @@ from healthcheck.report import machine, page, summary
 from healthcheck.stages.probe.records import ProbeRun
 from healthcheck.system.files import write_atomically
 from healthcheck.text.language import ENGLISH, Translation
+from healthcheck.text.messages import msg
 
 JSON, PAGE, SUMMARY = "report.json", "report.html", "summary.md"
 
@@ -49,4 +50,4 @@ def save(path: Path, data: bytes) -> None:
     try:
         write_atomically(path, data)
     except OSError as error:
-        raise KitFailure("cannot write {path}: {reason}", path, reason_of(error)) from error
+        raise KitFailure(msg("cannot write {path}: {reason}", path=path, reason=reason_of(error))) from error

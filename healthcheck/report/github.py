@@ -50,7 +50,9 @@ def add_summary(variable: str, report: Report, translation: Translation = ENGLIS
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(summary.render(report, translation))
     except OSError as error:
-        raise KitFailure("cannot write {variable}, {path}: {reason}", variable, path, reason_of(error)) from error
+        raise KitFailure(
+            msg("cannot write {variable}, {path}: {reason}", variable=variable, path=path, reason=reason_of(error))
+        ) from error
 
 
 def commands(report: Report, translation: Translation = ENGLISH) -> Iterator[str]:
@@ -58,7 +60,7 @@ def commands(report: Report, translation: Translation = ENGLISH) -> Iterator[str
     yield from _annotations(report, Level.FAIL, translation)
     for result in report.results:
         if result.outcome is Outcome.ERROR or not (result.settled or result.findings):
-            said = translation.say(msg("{said}: {because}", words.said(result), result.because))
+            said = translation.say(msg("{outcome}: {reason}", outcome=words.said(result), reason=result.because))
             yield _command("error", {"title": result.id}, said)
     yield from _annotations(report, Level.UNSETTLED, translation)
     yield from _annotations(report, Level.WARN, translation)

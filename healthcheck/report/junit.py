@@ -38,7 +38,7 @@ def _case(suite: ET.Element, result: CheckResult, translation: Translation) -> N
         time=f"{result.seconds:.3f}",
     )
     say, fix = translation.say, words.fix(result)
-    repair = msg("{label}: {text}", msg("fix"), fix) if fix else ""
+    repair = msg("{label}: {text}", label=msg("fix"), text=fix) if fix else ""
     text = say(joined("\n", filter(None, (words.detail(result), repair))))
     kind = _kind(result)
     if kind:

@@ -96,8 +96,8 @@ Keys that are already words are listed for their translation.
 """
 
 NUMBERED: Mapping[str, Callable[[str], Message]] = {
-    "firmware of NPU": lambda number: msg("firmware of NPU {number}", number),
-    "link of device": lambda number: msg("link of device {number}", number),
+    "firmware of NPU": lambda number: msg("firmware of NPU {number}", number=number),
+    "link of device": lambda number: msg("link of device {number}", number=number),
 }
 """Keys that end with a number, by their words."""
 

@@ -28,10 +28,10 @@ class LineProgress(Silent):
 
     def stage(self, stage: Stage, title: str) -> None:
         self._heart.start()
-        self._say(msg("{value}: {title}", stage.value, title))
+        self._say(msg("{value}: {title}", value=stage.value, title=title))
 
     def update(self, text: str, *, done: int = 0, total: int = 0) -> None:
-        self._say(text + (msg(" ({done} of {total})", done, total) if total else ""))
+        self._say(text + (msg(" ({done} of {total})", done=done, total=total) if total else ""))
 
     def note(self, text: str) -> None:
         self._say(text)
@@ -39,8 +39,8 @@ class LineProgress(Silent):
     def result(self, result: CheckResult) -> None:
         said = words.said(result)
         if result.because:
-            said = msg("{said}: {because}", said, result.because)
-        self._say(msg("{check} {said} ({seconds:.2f} s)", result.id, said, result.seconds))
+            said = msg("{outcome}: {reason}", outcome=said, reason=result.because)
+        self._say(msg("{check} {said} ({seconds:.2f} s)", check=result.id, said=said, seconds=result.seconds))
 
     def _say(self, text: str) -> None:
         if text != self._last:
@@ -67,8 +67,8 @@ def brief(report: Report, translation: Translation = ENGLISH) -> Iterator[str]:
         for line in dict.fromkeys(_problems(result, translation)):
             by_line.setdefault(line, []).append(result.id)
     for line, (first, *others) in by_line.items():
-        more = msg(" and {others} more", len(others)) if others else ""
-        yield translation.say(msg("{first}{more}: {line}", first, more, line))
+        more = msg(" and {others} more", others=len(others)) if others else ""
+        yield translation.say(msg("{first}{more}: {line}", first=first, more=more, line=line))
     verdict = translation.say(words.headline(report)) + translation.say(words.named_warnings(report))
     yield translation.labelled(msg("Verdict"), verdict)
 
@@ -79,7 +79,7 @@ def _problems(result: CheckResult, translation: Translation) -> Iterator[str]:
         said = translation.say(words.observation(found)) + words.place(found)
         said = translation.labelled(_LABELS[found.level], said) if found.level in _LABELS else said
         if found.fix:
-            said = translation.say(msg("{said}. Fix: {fix}", said, found.fix))
+            said = translation.say(msg("{said}. Fix: {fix}", said=said, fix=found.fix))
         yield words.plain(said).replace("\n", " ")
     if not grave:
         yield words.plain(translation.say(result.because)).replace("\n", " ")

@@ -106,19 +106,30 @@ def outcome(sample: Sample, grade: Grade) -> str:
 
 def _said(run: ProbeRun) -> tuple[str, ...]:
     chosen = figures.grid(run)
-    told = (count_of_problems(len(run.problems)), len(run.samples), count_of_samples(run.planned))
-    asked = msg("{problems}, {taken} of {planned}", *told)
-    said = [msg("{asked} in {seconds:.1f} s.", asked, run.seconds)]
+    asked = msg(
+        "{problems}, {taken} of {planned}",
+        problems=count_of_problems(len(run.problems)),
+        taken=len(run.samples),
+        planned=count_of_samples(run.planned),
+    )
+    said = [msg("{asked} in {seconds:.1f} s.", asked=asked, seconds=run.seconds)]
     if run.stopped:
         why = words.plain(without_secrets(message(run.stopped)))
-        said.append(msg("The run ended early: {without_secrets}.", why))
+        said.append(msg("The run ended early: {address}.", address=why))
     if len(chosen.flat) < len(run.samples):
-        said.append(msg("Figures rest on the {flat} samples of complete rounds.", len(chosen.flat)))
+        said.append(msg("Figures rest on the {flat} samples of complete rounds.", flat=len(chosen.flat)))
     judges = sorted({grade.by for grade in run.grades if grade.by})
-    shown = (THE_KIT, joined("", (msg(" and {note}", _note(name)) for name in judges)))
-    said.append(msg("Graded by {the_kit}{value}.", *shown))
+    said.append(
+        msg(
+            "Graded by {the_kit}{value}.",
+            the_kit=THE_KIT,
+            value=joined("", (msg(" and {note}", note=_note(name)) for name in judges)),
+        )
+    )
     if run.failed:
-        said.append(msg("Failed requests, which count as wrong, as with the service: {failed}.", len(run.failed)))
+        said.append(
+            msg("Failed requests, which count as wrong, as with the service: {failed}.", failed=len(run.failed))
+        )
     return tuple(said)
 
 
@@ -191,7 +202,7 @@ def _problem(problem: Problem, text: Excerpt) -> dict[str, JsonValue]:
 
 def _sample(run: ProbeRun, place: int) -> dict[str, JsonValue]:
     sample, grade = run.samples[place], run.grades[place]
-    again = (msg("tried again: {e}", error) for error in sample.retried[:3])
+    again = (msg("tried again: {e}", e=error) for error in sample.retried[:3])
     return {
         "p": sample.problem,
         "r": sample.repeat,
@@ -215,7 +226,7 @@ def _client(problem: Problem, sample: Sample) -> str:
     if reading is None:
         return ""
     read, right = reading
-    return _note(msg("{read} ({s})", read, msg("right") if right else msg("wrong")))
+    return _note(msg("{read} ({s})", read=read, s=msg("right") if right else msg("wrong")))
 
 
 def _answer(name: str, excerpt: Excerpt) -> dict[str, JsonValue]:

@@ -91,7 +91,7 @@ class TerminalProgress:
             self._console.print(Text(self._plain(text)))
 
     def result(self, result: CheckResult) -> None:
-        self.update(msg("{id}: {said}", result.id, words.BY_TONE[result.outcome.value]))
+        self.update(msg("{id}: {said}", id=result.id, said=words.BY_TONE[result.outcome.value]))
 
     def close(self) -> None:
         """Remove the live line from the terminal."""
@@ -228,7 +228,7 @@ def _width() -> int | None:
 
 def _result(screen: _Screen, result: CheckResult, others: int, most: int = MOST_FINDINGS) -> None:
     left = 5 + max(len(result.id), 28)
-    title = screen.say(msg("and {others} more", others) if others else result.title)
+    title = screen.say(msg("and {others} more", others=others) if others else result.title)
     hung = f"\n{'':<{left}}".join(wrapped(title, max(screen.console.width - left, 12)))
     _print(screen, "  ", MARKS[words.tone(result)], f" {result.id:<28} {hung}")
     if result.because:
@@ -237,9 +237,9 @@ def _result(screen: _Screen, result: CheckResult, others: int, most: int = MOST_
     for finding in found[:most]:
         _print_below(screen, _finding(screen, result, finding))
     hidden = max(len(found) - most, 0)
-    unshown = plural("{n} more finding: --verbose", "{n} more findings: --verbose", hidden, hidden)
+    unshown = plural("{n} more finding: --verbose", "{n} more findings: --verbose", hidden, n=hidden)
     if words.is_wrong(result) and found:
-        page = msg("npu-adapter explain {id}", result.id)
+        page = msg("npu-adapter explain {id}", id=result.id)
         explained = screen.translation.labelled(msg("more"), screen.say(page))
         _print(screen, "      ", (f"{explained}; {screen.say(unshown)}" if hidden else explained, "dim"))
     elif hidden:
@@ -282,6 +282,11 @@ def _estimate(value: dict[str, JsonValue]) -> str:
     if not isinstance(point, float | int):
         return str(point)
     if isinstance(low, float | int) and isinstance(high, float | int):
-        told = (100 * point, 100 * low, 100 * high, message(str(value.get("question"))))
-        return msg("{point:6.2f} %  95 %: {low:.1f} to {high:.1f} ({get})", *told)
-    return msg("{point:6.2f} %", 100 * point)
+        return msg(
+            "{point:6.2f} %  95 %: {low:.1f} to {high:.1f} ({get})",
+            point=100 * point,
+            low=100 * low,
+            high=100 * high,
+            get=message(str(value.get("question"))),
+        )
+    return msg("{point:6.2f} %", point=100 * point)

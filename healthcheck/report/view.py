@@ -106,7 +106,7 @@ def _subject(report: Report) -> str:
     model = _name(about.get("weights")) or str(_mapping(about.get("probe")).get("model") or "")
     parts = (
         _name(about.get("repository")),
-        msg("commit {commit}{changed}", commit, changed) if commit else "",
+        msg("commit {commit}{changed}", commit=commit, changed=changed) if commit else "",
         model[:MOST_NAME_CHARACTERS],
         str(about.get("at") or "")[:10],
     )
@@ -155,7 +155,7 @@ def _stages(report: Report) -> Iterator[StageView]:
             name=stage.value,
             tone="stopped" if ended and gravest in {"warn", "pass"} else gravest,
             time=words.duration(seconds) if isinstance(seconds, int | float) else "",
-            counted=msg("{count} checks", count) if count != 1 else msg("1 check"),
+            counted=msg("{count} checks", count=count) if count != 1 else msg("1 check"),
         )
 
 
@@ -171,10 +171,15 @@ def _launch(launch: Mapping[str, JsonValue]) -> LaunchView | None:
         for (name, begin), (_, following) in zip(steps, [*steps[1:], ("", last)], strict=True)
     )
     lasted = words.duration(last)
-    told = (launch.get("outcome"), lasted)
-    said = msg("No correct answer came: the launch ended as “{get}” after {duration}.", *told)
+    said = msg(
+        "No correct answer came: the launch ended as “{get}” after {duration}.",
+        get=launch.get("outcome"),
+        duration=lasted,
+    )
     if end is not None:
-        said = msg("The first correct streamed answer came {duration} after the start of deploy.sh.", lasted)
+        said = msg(
+            "The first correct streamed answer came {duration} after the start of deploy.sh.", duration=lasted
+        )
         spans += (_span(msg("first token"), last, last),)
     lines = launch.get("log_tail")
     tail = words.plain("\n".join(map(str, lines))) if isinstance(lines, list) else ""
@@ -182,7 +187,9 @@ def _launch(launch: Mapping[str, JsonValue]) -> LaunchView | None:
 
 
 def _span(label: str, begin_s: float, end_s: float) -> Span:
-    lasted = words.duration(end_s - begin_s) if end_s > begin_s else msg("at {duration}", words.duration(end_s))
+    lasted = (
+        words.duration(end_s - begin_s) if end_s > begin_s else msg("at {duration}", duration=words.duration(end_s))
+    )
     return Span(label=label, begin_s=begin_s, end_s=end_s, lasted=lasted)
 
 
@@ -223,4 +230,4 @@ def _short(text: str, most: int = MOST_CHARACTERS) -> str:
 
 def _beginning(text: str, most: int) -> str:
     left = len(text) - most
-    return text[:most] + msg("… ({left} characters more in report.json)", left) if left > 0 else text
+    return text[:most] + msg("… ({left} characters more in report.json)", left=left) if left > 0 else text

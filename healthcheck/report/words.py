@@ -43,7 +43,7 @@ COUNTED_FIRST = ("pass", "warn", "open", "skip", "fail", "error")
 MOST_TASK = 40
 _PLACE = re.compile(r"[^\s:]+:\d+")
 _COMMAND = re.compile(r"(?:chmod|git|iconv|mv|rm|sed|tr) (?:(?!, ).)+")
-WHOLE = msg("{value} to {value2}", Stage.REPO.value, Stage.PROBE.value)
+WHOLE = msg("{first} to {last}", first=Stage.REPO.value, last=Stage.PROBE.value)
 ORDER = (Level.FAIL, Level.UNSETTLED, Level.WARN, Level.NOTE)
 
 
@@ -82,7 +82,7 @@ def sentence(finding: Finding) -> str:
 def observation(finding: Finding) -> str:
     """The expectation and the observation."""
     expected, seen = finding.expected, finding.seen
-    return msg("expected {expected}; saw {seen}", expected, seen) if expected else seen
+    return msg("expected {expected}; saw {seen}", expected=expected, seen=seen) if expected else seen
 
 
 def place(finding: Finding) -> str:
@@ -103,15 +103,15 @@ def is_command(repair: str) -> bool:
 def duration(seconds: float) -> str:
     """A duration in words: "0.2 s", "3 min 7 s"."""
     if seconds < 99.95:
-        return msg("{seconds:.1f} s", max(seconds, 0))
-    return msg("{seconds} min {seconds2} s", round(seconds) // 60, round(seconds) % 60)
+        return msg("{seconds:.1f} s", seconds=max(seconds, 0))
+    return msg("{minutes} min {seconds} s", minutes=round(seconds) // 60, seconds=round(seconds) % 60)
 
 
 def counted(report: Report) -> str:
     """The number of checks by outcome, the dry run's mode, the task; unsettled ones do not count as skipped."""
     task = plain(str(report.provenance.get("task") or ""))[:MOST_TASK]
     named = ((msg("dry run"), _mode(report)), (msg("task"), task))
-    also = (msg("; {name}: {value}", name, value) for name, value in named if value)
+    also = (msg("; {name}: {value}", name=name, value=value) for name, value in named if value)
     return joined("", (_counts(report.results), *also))
 
 
@@ -123,8 +123,8 @@ def _mode(report: Report) -> str:
 
 def _counts(results: Iterable[CheckResult]) -> str:
     ended = Counter(tone(each) for each in results if not is_summary(each))
-    counts = [msg("{ended} {said}", ended[each], COUNTED[each]) for each in COUNTED_FIRST if ended[each]]
-    return reduce(lambda counts, more: msg("{counts}, {more}", counts, more), counts) if counts else ""
+    counts = [msg("{ended} {said}", ended=ended[each], said=COUNTED[each]) for each in COUNTED_FIRST if ended[each]]
+    return reduce(lambda counts, more: msg("{counts}, {more}", counts=counts, more=more), counts) if counts else ""
 
 
 def counted_of(report: Report, stage: Stage) -> str:
@@ -135,8 +135,11 @@ def counted_of(report: Report, stage: Stage) -> str:
 def named_warnings(report: Report) -> str:
     """The checks that warned, as a suffix of a headline: "; 1 warning: plan/host"; "" if none did."""
     warned = [result.id for result in report.results if result.outcome is Outcome.WARN and not is_summary(result)]
-    told = (len(warned), len(warned), _listed(warned))
-    return plural("; {n} warning: {listed}", "; {n} warnings: {listed}", *told) if warned else ""
+    if not warned:
+        return ""
+    return plural(
+        "; {n} warning: {listed}", "; {n} warnings: {listed}", len(warned), n=len(warned), listed=_listed(warned)
+    )
 
 
 def _named_unsettled(report: Report) -> str:
@@ -144,7 +147,7 @@ def _named_unsettled(report: Report) -> str:
     unsettled = [result.id for result in report.results if tone(result) == "open" and not is_summary(result)]
     if not unsettled:
         return ""
-    return msg("; {count} unsettled: {listed}", len(unsettled), _listed(unsettled))
+    return msg("; {count} unsettled: {listed}", count=len(unsettled), listed=_listed(unsettled))
 
 
 def is_wrong(result: CheckResult) -> bool:
@@ -210,9 +213,9 @@ def labelled_headline(report: Report) -> tuple[str, str]:
         label = msg("SIMULATED endpoint, no model was measured: ")
     elif recorded := report.provenance.get(RECORDING):
         file = recorded.get("file") if isinstance(recorded, dict) else recorded
-        label = msg("REPLAY of {recording}, not of this machine: ", plain(str(file))[:MOST_TASK])
+        label = msg("REPLAY of {recording}, not of this machine: ", recording=plain(str(file))[:MOST_TASK])
     weaker = report.provenance.get("sandbox") in {"confined", "unconfined"}
-    mode = msg("; the dry run was {mode}", _mode(report)) if weaker else ""
+    mode = msg("; the dry run was {mode}", mode=_mode(report)) if weaker else ""
     strict = msg("; warnings count as failures (--strict)") if report.provenance.get("strict") else ""
     return label, _headline(report) + strict + _for_service(report) + mode
 
@@ -224,8 +227,8 @@ def _for_service(report: Report) -> str:
         return ""
     name, file = (plain(str(service.get(key) or ""))[:MOST_TASK] for key in ("name", "file"))
     if name:
-        return msg("; for the service “{name}” of {file}", name, file)
-    return msg("; for the service of {file}", file)
+        return msg("; for the service “{name}” of {file}", name=name, file=file)
+    return msg("; for the service of {file}", file=file)
 
 
 def _headline(report: Report) -> str:
@@ -236,9 +239,13 @@ def _headline(report: Report) -> str:
     if report.uncommitted and not failed:
         verdict = verdict_of(report.results, stopped=report.stopped)
         once = _headline(replace(report, verdict=verdict, uncommitted=""))
-        return msg("not ready: {uncommitted}; once the repair is committed: {once}", report.uncommitted, once)
+        return msg(
+            "not ready: {uncommitted}; once the repair is committed: {once}",
+            uncommitted=report.uncommitted,
+            once=once,
+        )
     if report.verdict is Verdict.NOT_READY:
-        said = msg("not ready: {listed} failed", _listed(failed)) + _named_unsettled(report)
+        said = msg("not ready: {listed} failed", listed=_listed(failed)) + _named_unsettled(report)
         return joined("; ", (said, report.uncommitted)) if report.uncommitted else said
     return _inconclusive(report) if report.verdict is Verdict.INCONCLUSIVE else _ready(report)
 
@@ -248,21 +255,29 @@ def _beside_the_service(report: Report) -> str:
     wanting = [result.id for result in report.results if result.outcome is Outcome.FAIL]
     open_ = [result.id for result in report.results if not result.settled or result.outcome is Outcome.ERROR]
     said = [
-        msg("{wanting} of {total} do not hold: {listed}", len(wanting), len(report.results), _listed(wanting))
+        msg(
+            "{wanting} of {total} do not hold: {listed}",
+            wanting=len(wanting),
+            total=len(report.results),
+            listed=_listed(wanting),
+        )
         if wanting
         else "",
-        msg("{listed} could not be settled", _listed(open_)) if open_ else "",
+        msg("{listed} could not be settled", listed=_listed(open_)) if open_ else "",
     ]
     held = joined("; ", filter(None, said)) or msg("what the server offers holds")
-    return msg("features: {held}; the service asks for none of them", held)
+    return msg("features: {held}; the service asks for none of them", held=held)
 
 
 def _inconclusive(report: Report) -> str:
     broken = [result.id for result in report.results if result.outcome is Outcome.ERROR]
     if broken:
-        return msg("inconclusive: the kit itself failed in {listed}", _listed(broken))
+        return msg("inconclusive: the kit itself failed in {listed}", listed=_listed(broken))
     open_ = [result.id for result in report.results if not result.settled]
-    return msg("inconclusive: {stopped}", report.stopped or msg("{listed} could not be settled", _listed(open_)))
+    return msg(
+        "inconclusive: {stopped}",
+        stopped=report.stopped or msg("{listed} could not be settled", listed=_listed(open_)),
+    )
 
 
 def _ready(report: Report) -> str:
@@ -272,18 +287,22 @@ def _ready(report: Report) -> str:
     task = report.provenance.get("task")
     said = msg("ready")
     if isinstance(task, str) and task != "unknown":
-        said = msg("ready for {task}", plain(task[:MOST_TASK]))
+        said = msg("ready for {task}", task=plain(task[:MOST_TASK]))
     if report.asked != WHOLE:
         unasked = report.provenance.get("engine_config") == NOT_BUILT
         engine = msg("; vLLM itself has not checked its arguments") if unasked else ""
         if unasked and not any(result.stage is Stage.WEIGHTS for result in report.results):
             engine = msg("; neither model nor NPUs were judged") + engine
-        said = msg("{said}, as far as it was asked ({asked}{engine})", said, report.asked, engine)
+        said = msg("{said}, as far as it was asked ({asked}{engine})", said=said, asked=report.asked, engine=engine)
     notes = (finding.evidence for result in report.results for finding in result.findings)
     for share in (found for note in notes if isinstance(found := note.get(UNJUDGED), float)):
-        said = msg("{said}; accuracy {share:.1f} %, not judged: give --reference or --threshold", said, 100 * share)
+        said = msg(
+            "{said}; accuracy {share:.1f} %, not judged: give --reference or --threshold",
+            said=said,
+            share=100 * share,
+        )
     waived = [result.id for result in report.results if result.because.startswith("skipped on request")]
-    return said + (msg("; skipped on request: {listed}", _listed(waived)) if waived else "")
+    return said + (msg("; skipped on request: {listed}", listed=_listed(waived)) if waived else "")
 
 
 def next_step(report: Report) -> str:
@@ -305,7 +324,7 @@ def next_step(report: Report) -> str:
 def _with_weights(report: Report) -> str:
     """How to verify what a run without weights left out."""
     repository = shlex.quote(plain(str(report.provenance.get("repository") or ".")))
-    return msg("npu-adapter verify {repository} --weights DIR", repository)
+    return msg("npu-adapter verify {repository} --weights DIR", repository=repository)
 
 
 def _when_ready(report: Report) -> str:
@@ -318,8 +337,8 @@ def _when_ready(report: Report) -> str:
     last = msg("use this machine") if machine else msg("submit")
     if report.provenance.get(RECORDING):
         last = msg("run npu-adapter runner on that machine before you use it")
-    read = plural("read the warning", "read the {n} warnings", warned, warned)
-    return msg("{read}, then {last}", read, last) if warned else last
+    read = plural("read the warning", "read the {n} warnings", warned, n=warned)
+    return msg("{read}, then {last}", read=read, last=last) if warned else last
 
 
 def _placed_fix(result: CheckResult) -> str:
@@ -327,7 +346,9 @@ def _placed_fix(result: CheckResult) -> str:
     for finding in findings(result):
         if finding.fix:
             where = finding.where if _PLACE.fullmatch(finding.where) and not is_command(finding.fix) else ""
-            return _first_line(plain(msg("{label}: {text}", where, finding.fix) if where else finding.fix))
+            return _first_line(
+                plain(msg("{label}: {text}", label=where, text=finding.fix) if where else finding.fix)
+            )
     return ""
 
 
@@ -338,4 +359,4 @@ def _first_line(text: str) -> str:
 
 def _listed(ids: list[str]) -> str:
     shown = joined(", ", ids[:4])
-    return shown if len(ids) <= 4 else msg("{shown} and {ids} more", shown, len(ids) - 4)
+    return shown if len(ids) <= 4 else msg("{shown} and {ids} more", shown=shown, ids=len(ids) - 4)

@@ -45,9 +45,9 @@ NO_SANDBOX = msg(
     "namespaces ({in_docker}); give {consent_option}, or set {consent_variable}=1, and it runs "
     "with all that this user may do; verify to the stage service or further, which launches it "
     "here anyway",
-    IN_DOCKER,
-    CONSENT_OPTION,
-    CONSENT_VARIABLE,
+    in_docker=IN_DOCKER,
+    consent_option=CONSENT_OPTION,
+    consent_variable=CONSENT_VARIABLE,
 )
 Box = Callable[["Setting"], tuple[Job, Recording]]
 
@@ -82,18 +82,20 @@ def chosen(*, consent: bool = False) -> Box:
         KitFailure: no sandbox can be started at all.
     """
     if not os.path.exists("/proc/self/status"):
-        raise Blocked("the dry run of deploy.sh needs /proc, which is not mounted here: mount -t proc proc /proc")
+        raise Blocked(
+            msg("the dry run of deploy.sh needs /proc, which is not mounted here: mount -t proc proc /proc")
+        )
     leftovers.remove_abandoned()
     why: list[str] = []
     for mode in Mode:
         if mode is Mode.UNCONFINED and not consent:
-            raise Blocked("{no_sandbox} ({why})", NO_SANDBOX, joined("; ", why))
+            raise Blocked(msg("{no_sandbox} ({why})", no_sandbox=NO_SANDBOX, why=joined("; ", why)))
         trouble = unavailable(mode)
         if not trouble:
-            reason = msg("no namespaces: {why}", why[0]) if why else ""
+            reason = msg("no namespaces: {why}", why=why[0]) if why else ""
             return lambda setting: _run_in(setting, mode, reason)
         why.append(trouble)
-    raise KitFailure("no sandbox can be started: {why}", joined("; ", why))
+    raise KitFailure(msg("no sandbox can be started: {why}", why=joined("; ", why)))
 
 
 def unavailable(mode: Mode) -> str:
@@ -113,11 +115,14 @@ def unavailable(mode: Mode) -> str:
         if recording.ended_by is EndedBy.SETUP:
             return recording.trouble or recording.ended_by.value
         ends.append(": ".join(filter(None, (recording.ended_by.value, recording.trouble))))
-    told = (mode.value, joined("; ", dict.fromkeys(ends)), len(ends))
     raise Blocked(
-        "{value} mode failed its trial: {fromkeys} (tried {ends} times). The machine may be "
-        "overloaded, for which no weaker mode is chosen. Try again",
-        *told,
+        msg(
+            "{value} mode failed its trial: {fromkeys} (tried {ends} times). The machine may be "
+            "overloaded, for which no weaker mode is chosen. Try again",
+            value=mode.value,
+            fromkeys=joined("; ", dict.fromkeys(ends)),
+            ends=len(ends),
+        )
     )
 
 
@@ -141,7 +146,9 @@ def _run_in(setting: Setting, mode: Mode, reason: str) -> tuple[Job, Recording]:
     """
     job, recording = run(setting, mode)
     if recording.ended_by is EndedBy.SETUP:
-        raise Blocked("the sandbox for deploy.sh could not be started again: {trouble}", recording.trouble)
+        raise Blocked(
+            msg("the sandbox for deploy.sh could not be started again: {trouble}", trouble=recording.trouble)
+        )
     return job, replace(recording, stricter=reason)
 
 
@@ -154,9 +161,11 @@ def run(setting: Setting, mode: Mode) -> tuple[Job, Recording]:
     room = None if mode is Mode.ISOLATED else outside.room()
     if room and not outside.starts_programs(room):
         raise Blocked(
-            "a sandbox without namespaces starts programs from the temporary folder, and {room} is mounted "
-            "noexec: set TMPDIR to a folder that every user can reach and in which programs may run",
-            room,
+            msg(
+                "a sandbox without namespaces starts programs from the temporary folder, and {room} is mounted "
+                "noexec: set TMPDIR to a folder that every user can reach and in which programs may run",
+                room=room,
+            )
         )
     scratch = tempfile.mkdtemp(prefix=files.prefix(), dir=room)
     file = Path(f"{scratch}.json")
@@ -263,7 +272,7 @@ def _run(job: Job, entry: str, file: str) -> Recording:
             start_new_session=True,
         )
     except OSError as error:
-        raise KitFailure("cannot start the sandbox: {error}", error) from error
+        raise KitFailure(msg("cannot start the sandbox: {error}", error=error)) from error
     try:
         said, complained = jail.communicate(timeout=job.limits.wall_s + _STARVED_S)
     except subprocess.TimeoutExpired:
@@ -273,7 +282,7 @@ def _run(job: Job, entry: str, file: str) -> Recording:
         leftovers.end_processes(job.scratch)
     if not said:
         lines = complained.decode("utf-8", "replace").strip().splitlines()
-        why = lines[-1] if lines else msg("it ended with status {returncode}", jail.returncode)
+        why = lines[-1] if lines else msg("it ended with status {returncode}", returncode=jail.returncode)
         return Recording(ended_by=EndedBy.LOST, trouble=why)
     prefix = json.dumps(job.machine)[1:-1].encode("ascii")
     return recording_of(said.replace(prefix, b"") if prefix else said)

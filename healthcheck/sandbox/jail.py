@@ -104,7 +104,7 @@ def _worker(job: Job, guest: Guest, dies_by: int | None) -> Iterator[tuple[int, 
             tied = partial(_die_with, writer, dies_by) if dies_by else partial(watch_parent, parent)
             recording = encoded(warden.work(job, guest, tied))
         except BaseException as error:  # noqa: BLE001 - the child ends here, whatever it was
-            recording = _failure(EndedBy.LOST, msg("{name}: {error}", type(error).__name__, error))
+            recording = _failure(EndedBy.LOST, msg("{name}: {error}", name=type(error).__name__, error=error))
         with open(writer, "wb") as stream:
             stream.write(recording)
         os._exit(0)

@@ -140,7 +140,9 @@ class _Running:
             self._gate.sendall(program.GO)
             return self._watched()
         except (OSError, ValueError, MemoryError, RecursionError) as error:
-            return Recording(ended_by=EndedBy.LOST, trouble=msg("{name}: {error}", type(error).__name__, error))
+            return Recording(
+                ended_by=EndedBy.LOST, trouble=msg("{name}: {error}", name=type(error).__name__, error=error)
+            )
         finally:
             processes.end_all(os.getpid())
 

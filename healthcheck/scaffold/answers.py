@@ -13,6 +13,7 @@ from healthcheck.scaffold import template
 from healthcheck.system import yaml_text
 from healthcheck.system.files import read_bounded, write_atomically
 from healthcheck.system.yaml_text import YamlError
+from healthcheck.text.messages import msg
 
 ANSWERS_FILE = ".copier-answers.yml"
 MAX_ANSWERS_BYTES = 64 * 1024
@@ -48,8 +49,13 @@ def read(repository: Path) -> Answers:
     """
     file = repository / ANSWERS_FILE
     if not file.is_file():
-        told = (repository, ANSWERS_FILE)
-        raise UsageError("{repository} was not made by `npu-adapter new`: it has no {answers_file}", *told)
+        raise UsageError(
+            msg(
+                "{repository} was not made by `npu-adapter new`: it has no {answers_file}",
+                repository=repository,
+                answers_file=ANSWERS_FILE,
+            )
+        )
     return parse(read_bounded(file, MAX_ANSWERS_BYTES).decode("utf-8", "replace"), str(file))
 
 
@@ -62,9 +68,9 @@ def parse(text: str, name: str) -> Answers:
     try:
         document = yaml_text.load(text)
     except YamlError as error:
-        raise UsageError("{name} cannot be read: {error}", name, error) from error
+        raise UsageError(msg("{name} cannot be read: {error}", name=name, error=error)) from error
     if not isinstance(document, dict) or not all(map(_is_text, document)) or not document.get("_src_path"):
-        raise UsageError("{name} has no answers in it; `npu-adapter new` writes it", name)
+        raise UsageError(msg("{name} has no answers in it; `npu-adapter new` writes it", name=name))
     return Answers(
         source=str(document["_src_path"]),
         version=str(document.get("_commit") or ""),

@@ -58,11 +58,24 @@ def _refuse_taken(destination: Path) -> None:
         return
     inside = {path.name for path in destination.iterdir()} if destination.is_dir() else {""}
     if inside - {".git"}:
-        adopt = msg(", or add to it: npu-adapter new --here {destination}", destination) if ".git" in inside else ""
-        raise UsageError("{destination} is there and not empty: name a new folder{adopt}", destination, adopt)
+        adopt = (
+            msg(", or add to it: npu-adapter new --here {destination}", destination=destination)
+            if ".git" in inside
+            else ""
+        )
+        raise UsageError(
+            msg(
+                "{destination} is there and not empty: name a new folder{adopt}",
+                destination=destination,
+                adopt=adopt,
+            )
+        )
     if inside and git.has_commits(destination):
         raise UsageError(
-            "{destination} has commits, but not their files: git restore . brings them back", destination
+            msg(
+                "{destination} has commits, but not their files: git restore . brings them back",
+                destination=destination,
+            )
         )
 
 
@@ -100,10 +113,15 @@ def adopt(repository: Path, wanted: Order) -> Adoption:
     """
     git.require()
     if not (repository / ".git").exists():
-        raise UsageError("{repository} is not the folder of a git repository: git init makes it one", repository)
+        raise UsageError(
+            msg("{repository} is not the folder of a git repository: git init makes it one", repository=repository)
+        )
     if (repository / answers.ANSWERS_FILE).exists():
         raise UsageError(
-            "{repository} was made from a template before: npu-adapter update {repository}", repository
+            msg(
+                "{repository} was made from a template before: npu-adapter update {repository}",
+                repository=repository,
+            )
         )
     with tempfile.TemporaryDirectory(prefix=prefix()) as scratch:
         rendered = Path(scratch) / "rendered"
@@ -146,13 +164,13 @@ def _place(source: Path, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, target)
     except OSError as error:
-        raise KitFailure("cannot write {target}: {reason}", target, reason_of(error)) from error
+        raise KitFailure(msg("cannot write {target}: {reason}", target=target, reason=reason_of(error))) from error
 
 
 def _diff(name: str, ours: Path, template: Path) -> Iterator[str]:
     """The diff from the author's file to the template's, as git shows it."""
     if max(ours.stat().st_size, template.stat().st_size) > MAX_SHOWN_BYTES:
-        yield msg("{name} is too long to be shown\n", name)
+        yield msg("{name} is too long to be shown\n", name=name)
         return
     before, after = (_lines(path) for path in (ours, template))
     for line in difflib.unified_diff(before, after, f"{name} (yours)", f"{name} (the template's)"):

@@ -47,8 +47,14 @@ def git(folder: Path, *arguments: str, variables: Mapping[str, str] | None = Non
     """
     done = attempt(folder, *arguments, variables=variables)
     if done.returncode:
-        told = (arguments[0], folder, " ".join(done.stderr.split()))
-        raise KitFailure("git {arguments} failed in {folder}: {split}", *told)
+        raise KitFailure(
+            msg(
+                "git {arguments} failed in {folder}: {split}",
+                arguments=arguments[0],
+                folder=folder,
+                split=" ".join(done.stderr.split()),
+            )
+        )
     return done.stdout
 
 

@@ -13,6 +13,7 @@ from healthcheck.errors import UsageError
 from healthcheck.scaffold import template
 from healthcheck.system import programs
 from healthcheck.system.files import prefix
+from healthcheck.text.messages import msg
 
 _FOLDER = "templates/planned"
 _SAYS = "adapter: "
@@ -49,7 +50,7 @@ def lines(wanted: Target) -> str:
         UsageError: the weights cannot be served there, or the planner does not know the NPU.
     """
     if wanted.weights is not None and not wanted.weights.is_dir():
-        raise UsageError("--weights {weights} is not a folder", wanted.weights)
+        raise UsageError(msg("--weights {weights} is not a folder", weights=wanted.weights))
     kind = ("--npu", wanted.npu, "--release", wanted.stack) if wanted.npu else ("--release", wanted.stack)
     with tempfile.TemporaryDirectory(prefix=prefix()) as nothing:
         own = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
@@ -61,5 +62,5 @@ def lines(wanted: Target) -> str:
         )  # fmt: skip
     if done.returncode:
         said = done.stderr.strip().removeprefix(_SAYS)
-        raise UsageError("the planner refuses: {said} (--npu and --npus name the machine)", said)
+        raise UsageError(msg("the planner refuses: {said} (--npu and --npus name the machine)", said=said))
     return done.stdout.rstrip("\n")

@@ -91,13 +91,21 @@ def _refusal(error: Exception, source: str, order: Order, destination: Path) -> 
     """The error for a failed rendering: the cause is an answer, the destination, a full disk or the template."""
     wrong = _WRONG_ANSWER.fullmatch(str(error))
     if wrong:
-        told = (wrong["name"], repr(order.given.get(wrong["name"], "")), _one_line(wrong["said"]))
-        return UsageError("{wrong} is {get}: {one_line}", *told)
+        return UsageError(
+            msg(
+                "{wrong} is {get}: {one_line}",
+                wrong=wrong["name"],
+                get=repr(order.given.get(wrong["name"], "")),
+                one_line=_one_line(wrong["said"]),
+            )
+        )
     unwritable = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}
     if isinstance(error, OSError) and (error.errno in unwritable or error.filename == str(destination)):
-        why = msg("cannot write {path}: {reason}", destination, reason_of(error))
+        why = msg("cannot write {path}: {reason}", path=destination, reason=reason_of(error))
         return KitFailure(why) if error.errno in {errno.ENOSPC, errno.EDQUOT} else UsageError(why)
-    return UsageError(msg("the template at {source} cannot be rendered: {one_line}", source, _one_line(error)))
+    return UsageError(
+        msg("the template at {source} cannot be rendered: {one_line}", source=source, one_line=_one_line(error))
+    )
 
 
 def _one_line(error: object) -> str:
@@ -110,6 +118,9 @@ def _copier() -> ModuleType:
         import copier.errors  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise UsageError(
-            "making a repository needs copier: {install_command}", extras.install_command(COPIER)
+            msg(
+                "making a repository needs copier: {install_command}",
+                install_command=extras.install_command(COPIER),
+            )
         ) from error
     return copier

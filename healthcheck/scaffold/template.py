@@ -138,9 +138,21 @@ def check_answers(answers: Mapping[str, str]) -> None:
     asked = {question.name: question for question in questions()}
     for name, answer in answers.items():
         if name not in asked:
-            told = (repr(name), ", ".join(asked))
-            raise UsageError("the template does not ask for {name}; it asks for {asked}", *told)
+            raise UsageError(
+                msg(
+                    "the template does not ask for {name}; it asks for {asked}",
+                    name=repr(name),
+                    asked=", ".join(asked),
+                )
+            )
         choices = asked[name].choices
         if choices and answer not in choices:
-            said = (name, repr(answer), ", ".join(choices), hint(answer, choices))
-            raise UsageError("{name} is {answer}; the choices are {choices}{hint}", *said)
+            raise UsageError(
+                msg(
+                    "{name} is {answer}; the choices are {choices}{hint}",
+                    name=name,
+                    answer=repr(answer),
+                    choices=", ".join(choices),
+                    hint=hint(answer, choices),
+                )
+            )

@@ -63,17 +63,28 @@ def update(repository: Path) -> Update:
 
 def _refuse_unready(repository: Path, made: Answers) -> None:
     if not git.has_commits(repository):
-        raise UsageError("{repository} has no commit to merge into: commit it first", repository)
+        raise UsageError(msg("{repository} has no commit to merge into: commit it first", repository=repository))
     if git.git(repository, "status", "--porcelain", "--", ".").strip():
-        raise UsageError("{repository} has uncommitted changes: commit or stash them first", repository)
+        raise UsageError(
+            msg("{repository} has uncommitted changes: commit or stash them first", repository=repository)
+        )
     if _UNPROTECTED.match(made.source):
-        said = msg("{file} names the template at {source}, which is not fetched: write its https address",
-                   repository / ANSWERS_FILE, made.source)  # fmt: skip
+        said = msg(
+            "{file} names the template at {source}, which is not fetched: write its https address",
+            file=repository / ANSWERS_FILE,
+            source=made.source,
+        )
         raise UsageError(said)
     release = made.version.partition("-")[0]
     if made.own and _numbers(release) > _numbers(__version__):
-        told = (repository, release, __version__)
-        raise UsageError("{repository} is from the template of the kit {release}, and this is {version}", *told)
+        raise UsageError(
+            msg(
+                "{repository} is from the template of the kit {release}, and this is {version}",
+                repository=repository,
+                release=release,
+                version=__version__,
+            )
+        )
 
 
 def _numbers(release: str) -> list[int]:
@@ -112,8 +123,13 @@ class _Merge:
         listed = git.git(self._repository, "diff", "--name-only", "--diff-filter=U", "--relative", "-z")
         conflicts = tuple(filter(None, listed.split("\0")))
         if done.returncode and not conflicts:
-            told = (self._repository, " ".join(done.stderr.split()))
-            raise UsageError("git cannot merge the template into {repository}: {split}", *told)
+            raise UsageError(
+                msg(
+                    "git cannot merge the template into {repository}: {split}",
+                    repository=self._repository,
+                    split=" ".join(done.stderr.split()),
+                )
+            )
         return git.git(self._repository, "status", "--short", "--", "."), conflicts
 
     def _unstamped(self) -> tuple[str, ...]:
@@ -126,7 +142,10 @@ class _Merge:
         source, said = made.source, msg("a plain folder has no versions")
         if made.own:
             found = template.earlier(made.version, self._scratch / "earlier")
-            source, said = str(found or ""), msg("the template {version} is nowhere to be had", made.version)
+            source, said = (
+                str(found or ""),
+                msg("the template {version} is nowhere to be had", version=made.version),
+            )
         if source and made.version:
             try:
                 version = "" if made.own else made.version
@@ -137,8 +156,12 @@ class _Merge:
         committed = self._first_commit()
         if committed:
             return committed
-        shown = (made.source, self._repository, said)
-        told = msg("what {source} made of {repository} is lost: {said}, and no commit has it as it was. ", *shown)
+        told = msg(
+            "what {source} made of {repository} is lost: {said}, and no commit has it as it was. ",
+            source=made.source,
+            repository=self._repository,
+            said=said,
+        )
         raise UsageError(told + _by_hand(self._repository, made))
 
     def _first_commit(self) -> str:
@@ -166,6 +189,6 @@ def _by_hand(repository: Path, made: Answers) -> str:
     return msg(
         "Make a fresh one with its answers, and take over what you want:\n  npu-adapter new FRESH "
         "--defaults {data}\n  diff -ru -x .git {repository} FRESH",
-        data,
-        shlex.quote(str(repository)),
+        data=data,
+        repository=shlex.quote(str(repository)),
     )

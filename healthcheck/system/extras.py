@@ -20,8 +20,12 @@ def install_command(package: str) -> str:
     """
     python = shlex.quote(sys.executable)
     has_pip = importlib.util.find_spec("pip") is not None
-    install = msg("{python} -m pip install", python) if has_pip else msg("uv pip install --python {python}", python)
-    return msg("{install} {requirement}", install, shlex.quote(_requirement(package)))
+    install = (
+        msg("{python} -m pip install", python=python)
+        if has_pip
+        else msg("uv pip install --python {python}", python=python)
+    )
+    return msg("{install} {requirement}", install=install, requirement=shlex.quote(_requirement(package)))
 
 
 def _requirement(package: str) -> str:

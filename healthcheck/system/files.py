@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from healthcheck.errors import UsageError, reason_of
+from healthcheck.text.messages import msg
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 """The kit's own tables and catalogues."""
@@ -129,15 +130,17 @@ def read_bounded(path: Path, limit: int) -> bytes:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             os.close(handle)
-            raise UsageError("{path} is not a file", path)
+            raise UsageError(msg("{path} is not a file", path=path))
         with open(handle, "rb") as file:
             data = file.read(limit + 1)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise UsageError("{path} is not a file", path) from error
+        raise UsageError(msg("{path} is not a file", path=path)) from error
     except OSError as error:
-        raise UsageError("cannot read {path}: {reason}", path, reason_of(error)) from error
+        raise UsageError(msg("cannot read {path}: {reason}", path=path, reason=reason_of(error))) from error
     if len(data) > limit:
-        raise UsageError("{path} is longer than the {limit} bytes that are read of such a file", path, limit)
+        raise UsageError(
+            msg("{path} is longer than the {limit} bytes that are read of such a file", path=path, limit=limit)
+        )
     return data
 
 
@@ -150,8 +153,14 @@ def read_text(path: Path, limit: int) -> str:
     try:
         return read_bounded(path, limit).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        told = (path, error.reason, error.start)
-        raise UsageError("{path} is not UTF-8 text ({reason} at byte {start})", *told) from error
+        raise UsageError(
+            msg(
+                "{path} is not UTF-8 text ({reason} at byte {start})",
+                path=path,
+                reason=error.reason,
+                start=error.start,
+            )
+        ) from error
 
 
 class Sparing(io.FileIO):
@@ -166,16 +175,18 @@ class Sparing(io.FileIO):
         try:
             super().__init__(path, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK | os.O_NOCTTY))
         except OSError as error:
-            raise UsageError("cannot read {path}: {reason}", path, reason_of(error)) from error
+            raise UsageError(msg("cannot read {path}: {reason}", path=path, reason=reason_of(error))) from error
         if not stat.S_ISREG(os.fstat(self.fileno()).st_mode):
             self.close()
-            raise UsageError("{path} is not a file", path)
+            raise UsageError(msg("{path} is not a file", path=path))
 
     def read(self, size: int | None = -1, /) -> bytes:
         wanted = self._limit + 1 if size is None or not 0 <= size <= self._limit else size
         data = super().read(wanted) or b""
         if len(data) > self._limit:
-            raise UsageError("{name} says that a part of it has more than {limit} bytes", self.name, self._limit)
+            raise UsageError(
+                msg("{name} says that a part of it has more than {limit} bytes", name=self.name, limit=self._limit)
+            )
         return data
 
 

@@ -60,7 +60,7 @@ def load_few(data: bytes, shape: type[T], most: int) -> T:
         JsonError: there are more values, or the text is not JSON or not of that shape.
     """
     if _values(data, most) > most:
-        raise JsonError(msg("more than {most} values", most))
+        raise JsonError(msg("more than {most} values", most=most))
     return load_as(data, shape)
 
 

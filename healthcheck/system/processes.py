@@ -44,8 +44,8 @@ class Process:
     def __str__(self) -> str:
         command = shortened(self.command) or msg("its command line may not be read")
         if not self.user:
-            return msg("process {pid} ({command})", self.pid, command)
-        return msg("process {pid} of user {user} ({command})", self.pid, self.user, command)
+            return msg("process {pid} ({command})", pid=self.pid, command=command)
+        return msg("process {pid} of user {user} ({command})", pid=self.pid, user=self.user, command=command)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,8 +55,13 @@ def python_at(place: str, named_by: str) -> Path:
     path = Path(place).expanduser().absolute()
     path = path / "bin" / "python" if path.is_dir() else path
     if not path.is_file() or not os.access(path, os.X_OK):
-        told = (named_by, place)
-        raise UsageError("{named_by} {place}: there is no Python; name one, or a virtual environment", *told)
+        raise UsageError(
+            msg(
+                "{named_by} {place}: there is no Python; name one, or a virtual environment",
+                named_by=named_by,
+                place=place,
+            )
+        )
     return path
 
 

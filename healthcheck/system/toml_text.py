@@ -47,7 +47,7 @@ def load(data: bytes | str, name: str) -> dict[str, object]:
         _check_bounds(text, name)
         return tomllib.loads(text)
     except ValueError as error:  # UnicodeDecodeError, TOMLDecodeError, and a number of thousands of digits
-        raise TomlError(msg("{name} is not TOML: {error}", name, error)) from error
+        raise TomlError(msg("{name} is not TOML: {error}", name=name, error=error)) from error
 
 
 def _check_bounds(text: str, name: str) -> None:
@@ -55,15 +55,21 @@ def _check_bounds(text: str, name: str) -> None:
     bare = _APART.sub(lambda found: '""' + "\n" * found[0].count("\n"), text)
     if bare.count(".") + bare.count("[") + bare.count("{") > MAX_PARTS:
         raise TomlBoundError(
-            msg("{name} has more than {max_parts} tables, arrays and dots, and is not read", name, MAX_PARTS)
+            msg(
+                "{name} has more than {max_parts} tables, arrays and dots, and is not read",
+                name=name,
+                max_parts=MAX_PARTS,
+            )
         )
     for piece in _PIECE.finditer(bare):
         if piece[0].count(".") >= MAX_KEY_PARTS or len(piece[0].strip()) > MAX_KEY_CHARS:
-            shown = (name, MAX_KEY_PARTS, MAX_KEY_CHARS, _line(bare, piece))
             said = msg(
                 "{name} has a key of more than {max_key_parts} parts or {max_key_chars} characters in line "
                 "{line}, and is not read",
-                *shown,
+                name=name,
+                max_key_parts=MAX_KEY_PARTS,
+                max_key_chars=MAX_KEY_CHARS,
+                line=_line(bare, piece),
             )
             raise TomlBoundError(said)
     depth = 0
@@ -71,9 +77,11 @@ def _check_bounds(text: str, name: str) -> None:
         depth += 1 if bracket[0] in "[{" else -1
         if depth > MAX_DEPTH:
             line = _line(bare, bracket)
-            given = (name, MAX_DEPTH, line)
             told = msg(
-                "{name} is not TOML: more than {max_depth} arrays and tables in each other in line {line}", *given
+                "{name} is not TOML: more than {max_depth} arrays and tables in each other in line {line}",
+                name=name,
+                max_depth=MAX_DEPTH,
+                line=line,
             )
             raise TomlError(told)
 

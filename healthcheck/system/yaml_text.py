@@ -38,7 +38,7 @@ def load(text: str) -> JsonValue:
 
     if len(text) > MAX_CHARACTERS:
         raise YamlBoundError(
-            msg("more than {max_characters} characters of YAML, which are not read", MAX_CHARACTERS)
+            msg("more than {max_characters} characters of YAML, which are not read", max_characters=MAX_CHARACTERS)
         )
     try:
         return cast("JsonValue", yaml.load(text, _loader()))  # noqa: S506 - a SafeLoader with bounds
@@ -87,6 +87,6 @@ def _loader() -> type[yaml.SafeLoader]:
 def _too_large() -> Message:
     return msg(
         "YAML of more than {max_values} values or {max_depth} levels, aliases counted, which is not read",
-        MAX_VALUES,
-        MAX_DEPTH,
+        max_values=MAX_VALUES,
+        max_depth=MAX_DEPTH,
     )

@@ -22,4 +22,4 @@ def hint(given: str, known: Iterable[str], titles: Mapping[str, str] | None = No
     words = given.rpartition("/")[2].replace("-", " ")
     titled = [name for name, title in (titles or {}).items() if long and words in title]
     near = begun[:_MOST] or titled[:_MOST] or difflib.get_close_matches(given, names, n=_MOST, cutoff=0.7)
-    return msg("; did you mean {near}?", joined(" or ", near)) if near else ""
+    return msg("; did you mean {near}?", near=joined(" or ", near)) if near else ""

@@ -73,7 +73,7 @@ class Translation:
 
     def labelled(self, label: Message, text: str) -> str:
         """A translated label and a text."""
-        return self.say(msg("{label}: {text}", label, text))
+        return self.say(msg("{label}: {text}", label=label, text=text))
 
 
 ENGLISH = Translation("en", gettext.NullTranslations())

@@ -1,6 +1,6 @@
 """Messages: templates with values, which a renderer translates into its reader's language.
 
-    msg("port {port} ({source})", plan.port, plan.source)
+    msg("port {port} ({source})", port=plan.port, source=plan.source)
 
 A message is a `str`, its English text. A value may be a message, which is translated as well, or an exception,
 which stands for its text. Any other text is a quotation (a log line, a command, a name) and never changes.
@@ -11,7 +11,7 @@ Templates say deploy.sh. Where a service runs another script, `naming` has them 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from gettext import NullTranslations
@@ -154,14 +154,32 @@ def named(template: str) -> str:
     return template if _script == SCRIPT else _SCRIPT_WORD.sub(_script, template)
 
 
-def msg(template: str, *values: object) -> Message:
-    """Make a message; the catalogues are made from the templates in calls of this function."""
-    return Message(template, *values)
+def msg(template: str, /, **values: object) -> Message:
+    """Make a message; the catalogues are made from the templates in calls of this function.
+
+    Raises:
+        ValueError: the keywords are not the placeholders of the template.
+    """
+    return Message(template, *_in_order(template, values))
 
 
-def plural(one: str, many: str, number: int, *values: object) -> Message:
-    """Make a message about one or several: `plural("{n} file", "{n} files", n, n)`, like ngettext."""
-    return Plural(one, many, number, *values)
+def plural(one: str, many: str, number: int, /, **values: object) -> Message:
+    """Make a message about one or several: `plural("{n} file", "{n} files", n, n=n)`, like ngettext.
+
+    Raises:
+        ValueError: the keywords are not the placeholders of `many`.
+    """
+    return Plural(one, many, number, *_in_order(many, values))
+
+
+def _in_order(template: str, values: Mapping[str, object]) -> tuple[object, ...]:
+    """The values in the order of the template's placeholders."""
+    if not values:
+        return ()
+    wanted = names(template)
+    if set(wanted) != set(values):
+        raise ValueError(f"{template!r} has the placeholders {', '.join(wanted)}, and not {', '.join(values)}")
+    return tuple(values[name] for name in wanted)
 
 
 def joined(separator: str, parts: Iterable[object]) -> Message:

@@ -47,8 +47,8 @@ class Page:
         """The check's rule with a label: the service's own rule, or an inference about the service."""
         documented = self.rule is not None and self.rule.status is Status.DOCUMENTED
         if documented:
-            return msg("The service's rule: {rule}", rule)
-        return msg("Inferred about the service: {rule}", rule)
+            return msg("The service's rule: {rule}", rule=rule)
+        return msg("Inferred about the service: {rule}", rule=rule)
 
 
 def pages(extra: Extra = NONE) -> tuple[Page, ...]:
@@ -80,8 +80,13 @@ def page(check_id: str, extra: Extra = NONE) -> Page:
     """
     known = {each.id: each for each in pages(extra)}
     if check_id not in known:
-        told = (repr(check_id), hint(check_id, known, {each.id: each.title for each in known.values()}))
-        raise UsageError("there is no check {check_id}{near} (`npu-adapter explain` lists them all)", *told)
+        raise UsageError(
+            msg(
+                "there is no check {check_id}{near} (`npu-adapter explain` lists them all)",
+                check_id=repr(check_id),
+                near=hint(check_id, known, {each.id: each.title for each in known.values()}),
+            )
+        )
     return known[check_id]
 
 
@@ -104,22 +109,22 @@ def in_language(page: Page, say: Translate) -> Page:
 
 
 def because(why: str) -> Message:
-    return msg("Why it matters: {why}", why)
+    return msg("Why it matters: {why}", why=why)
 
 
 def needing(checks: str) -> Message:
     """The checks that have to pass first."""
-    return msg("Needs first: {checks}", checks)
+    return msg("Needs first: {checks}", checks=checks)
 
 
 def declared(file: str) -> Message:
-    return msg("In the code: {file}", file)
+    return msg("In the code: {file}", file=file)
 
 
 def text(page: Page, say: Translate) -> str:
     """The page as `npu-adapter explain` prints it."""
     page = in_language(page, say)
-    parts = [say(msg("{id}: {title}", page.id, page.title)), say(because(page.why)), page.body]
+    parts = [say(msg("{id}: {title}", id=page.id, title=page.title)), say(because(page.why)), page.body]
     if page.rule:
         parts.append(say(page.ruled(page.rule.quote())))
     if page.requires:

@@ -164,9 +164,9 @@ class Run:
             verdict=verdict_of(results, stopped=self.stopped, uncommitted=self.uncommitted),
             results=results,
             asked=(
-                msg("{first} to {last}", first.value, last.value)
+                msg("{first} to {last}", first=first.value, last=last.value)
                 if first is not last
-                else msg("{stage} only", last.value)
+                else msg("{stage} only", stage=last.value)
             )
             + (msg(", as staged") if self.request.staged else "")
             + (msg(", the weights by their configuration alone") if self.request.ahead else ""),

@@ -59,14 +59,14 @@ _TAKES: Mapping[str, tuple[Message, Callable[[Any], bool]]] = {
     "port": (msg("a port from 1 to 65535"), _is_whole(65535)),
     "chat_path": (msg("a path that begins with /"), _fits(r"/[!-~]*")),
     "weight_limit_gb": (msg("a whole number of gigabytes"), _is_whole(10**6)),
-    "tasks": (msg("a list of some of {tasks}", ", ".join(PUBLIC.tasks)), _are_tasks),
+    "tasks": (msg("a list of some of {tasks}", tasks=", ".join(PUBLIC.tasks)), _are_tasks),
     "samples": (msg("a whole number from 1 on"), _is_whole(10**4)),
     "release": (msg("a release of vllm-ascend, such as 0.23.0"), _is_release),
     "npu": (msg("a kind of NPU, such as 910B4"), _is_npu),
     "npus": (msg("a whole number from 1 on"), _is_whole(10**4)),
     "start_up_seconds": (msg("a whole number from 1 on"), _is_whole(10**6)),
     "network": (msg("true or false"), lambda value: isinstance(value, bool)),
-    "shell": (msg("one of {shells}", ", ".join(SHELLS)), lambda value: value in SHELLS),
+    "shell": (msg("one of {shells}", shells=", ".join(SHELLS)), lambda value: value in SHELLS),
     "user": (msg("the name of a user"), _fits(r"[a-z_][a-z0-9_-]{0,31}")),
     "max_tokens": (msg("a whole number from 1 on"), _is_whole(10**7)),
     "temperature": (msg("a number from 0 to 2"), lambda value: type(value) in (int, float) and 0 <= value <= 2),
@@ -94,7 +94,13 @@ def of_repository(root: Path, settings: Settings) -> Service:
         return contract.service()
     data = read_inside(root, settings.service, MAX_BYTES)
     if data is None:
-        raise UsageError("{file}: the repository does not have the file {service}", settings.file, settings.service)
+        raise UsageError(
+            msg(
+                "{file}: the repository does not have the file {service}",
+                file=settings.file,
+                service=settings.service,
+            )
+        )
     return parsed(data, settings.service)
 
 
@@ -123,10 +129,19 @@ def parsed(data: bytes, file: str) -> Service:
     for name, value in (about | known).items():
         what, takes = _TAKES[name]
         if not takes(value):
-            raise UsageError("{file}: {key} is {value}, not {what}", file, key(name), repr(value), what)
+            raise UsageError(
+                msg("{file}: {key} is {value}, not {what}", file=file, key=key(name), value=repr(value), what=what)
+            )
     for name, value in (texts | sentences).items():
         if not isinstance(value, str) or len(value) > MAX_CHARACTERS or plain(value) != value or "\n" in value:
-            raise UsageError("{file}: {key} is {value}, not a line of text", file, key(name), repr(value)[:200])
+            raise UsageError(
+                msg(
+                    "{file}: {key} is {value}, not a line of text",
+                    file=file,
+                    key=key(name),
+                    value=repr(value)[:200],
+                )
+            )
     values = texts | about | known
     if "tasks" in about:
         values["tasks"] = tuple(about["tasks"])
@@ -139,13 +154,19 @@ def parsed(data: bytes, file: str) -> Service:
 def _table(table: object, file: str, name: str, names: tuple[str, ...]) -> dict[str, Any]:
     """The values of a table by the names of the attributes of `Service`."""
     if not isinstance(table, dict):
-        raise UsageError("{file}: {name} is {value}, not a table", file, name, repr(table))
+        raise UsageError(msg("{file}: {name} is {value}, not a table", file=file, name=name, value=repr(table)))
     keys = {key(each): each for each in names}
     for each in table:
         if each not in keys:
             where = f"[{name}] {each}" if name else each
             listed, near = ", ".join(keys), hint(each, [*keys, *map(key, KNOWN), "known", "sentences"])
-            reason = msg("{file}: {key} is not known; the keys are {keys}{hint}", file, where, listed, near)
+            reason = msg(
+                "{file}: {key} is not known; the keys are {keys}{hint}",
+                file=file,
+                key=where,
+                keys=listed,
+                hint=near,
+            )
             raise UsageError(reason)
     return {keys[each]: value for each, value in table.items()}
 

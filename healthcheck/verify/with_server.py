@@ -48,7 +48,7 @@ def launch(run: Run, submission: Submission, weights: Path, task: Task) -> None:
 def talk(run: Run, url: str, task: Task) -> None:
     """Run the endpoint and probe stages against a server, over HTTP."""
     if failed := _failed(run):
-        _skip_talk(run, msg("{id} failed", failed))
+        _skip_talk(run, msg("{id} failed", id=failed))
         return
     if run.wants(Stage.ENDPOINT):
         run.begin(Stage.ENDPOINT)
@@ -97,12 +97,14 @@ def _failed(run: Run) -> str:
 def _obstacle(run: Run) -> str:
     """Why there will be no launch, "" if nothing is in the way."""
     if failed := _failed(run):
-        run.ledger.skip(service_checks.PORT_CHECKS, msg("{id} failed", failed))
-        return msg("{id} failed: repair that first, a launch would only repeat it", failed)
+        run.ledger.skip(service_checks.PORT_CHECKS, msg("{id} failed", id=failed))
+        return msg("{id} failed: repair that first, a launch would only repeat it", id=failed)
     run.ledger.judge(service_checks.PORT_CHECKS, gather_port)
     open_ports = [check.id for check in service_checks.PORT_CHECKS if not run.ledger.result(check.id).settled]
     return (
-        msg("{open_ports} could not be settled, and the launch waits for it", open_ports[0]) if open_ports else ""
+        msg("{open_ports} could not be settled, and the launch waits for it", open_ports=open_ports[0])
+        if open_ports
+        else ""
     )
 
 
@@ -154,13 +156,15 @@ def reach(url: str) -> None:
     try:
         socket.create_connection((parts.hostname or "", port), timeout=10).close()
     except OSError as error:
-        raise Blocked("no server answers at {url} ({reason}): start it first", url, reason_of(error)) from error
+        raise Blocked(
+            msg("no server answers at {url} ({reason}): start it first", url=url, reason=reason_of(error))
+        ) from error
 
 
 def _probe(run: Run, url: str, task: Task) -> None:
     checks = run.checks(Stage.PROBE, probe_checks.CHECKS)
     if failed := _failed(run):
-        run.ledger.skip(checks, msg("{id} failed: figures from a faulty endpoint say nothing", failed))
+        run.ledger.skip(checks, msg("{id} failed: figures from a faulty endpoint say nothing", id=failed))
         return
     run.begin(Stage.PROBE)
     asked = run.request.probe
@@ -175,7 +179,7 @@ def _probe(run: Run, url: str, task: Task) -> None:
 
 def _measure(run: Run, url: str, measurement: Measurement) -> None:
     if failed := _failed(run):
-        run.ledger.skip(measurement.checks, msg("{id} failed", failed))
+        run.ledger.skip(measurement.checks, msg("{id} failed", id=failed))
         return
     run.begin(measurement.checks[0].stage)
     measurement.judge(run, url)

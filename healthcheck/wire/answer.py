@@ -114,6 +114,8 @@ class Answer(Response):
             return
         self._taken_bytes += len(piece)
         if self._taken_bytes > MAX_STREAM_BYTES:
-            raise TooLargeError(msg("more than {max_stream_bytes} bytes in one answer", MAX_STREAM_BYTES))
+            raise TooLargeError(
+                msg("more than {max_stream_bytes} bytes in one answer", max_stream_bytes=MAX_STREAM_BYTES)
+            )
         self._reader.feed(piece)
         self.done = self._reader.done

@@ -169,10 +169,13 @@ class Reader:
         if self._done:
             return
         if block.replaced:
-            _note(self._faults, msg("an event that is not UTF-8: {quoted}", _quoted(block.text)))
+            _note(self._faults, msg("an event that is not UTF-8: {quoted}", quoted=_quoted(block.text)))
         if block.text.startswith(":"):
             if _DATA_LINE.search(block.text):
-                _note(self._swallowed, msg("data in the same block as a comment: {quoted}", _quoted(block.text)))
+                _note(
+                    self._swallowed,
+                    msg("data in the same block as a comment: {quoted}", quoted=_quoted(block.text)),
+                )
             return
         data = block.text.removeprefix("data:").strip()
         if data == "[DONE]":
@@ -181,10 +184,13 @@ class Reader:
         try:
             event = _parse(data)
         except ValueError as error:
-            _note(self._faults, msg("not JSON after `data:` ({error}): {quoted}", error, _quoted(block.text)))
+            _note(
+                self._faults,
+                msg("not JSON after `data:` ({error}): {quoted}", error=error, quoted=_quoted(block.text)),
+            )
             return
         if not isinstance(event, dict):
-            _note(self._faults, msg("an event that is not a JSON object: {quoted}", _quoted(data)))
+            _note(self._faults, msg("an event that is not a JSON object: {quoted}", quoted=_quoted(data)))
             return
         self.events += 1
         self._event(event)
@@ -198,11 +204,11 @@ class Reader:
         self._name(event.get("id"))
         usage = event.get("usage")
         if usage and not isinstance(usage, dict):
-            _note(self._faults, msg("`usage` is not an object: {quoted}", _quoted(usage)))
+            _note(self._faults, msg("`usage` is not an object: {quoted}", quoted=_quoted(usage)))
         self._usage = usage or self._usage
         choices = event.get("choices", [])
         if not isinstance(choices, list) and choices not in ({}, ""):
-            _note(self._faults, msg("`choices` is not a list: {quoted}", _quoted(choices)))
+            _note(self._faults, msg("`choices` is not a list: {quoted}", quoted=_quoted(choices)))
         for choice in choices if isinstance(choices, list) else []:
             self._choice(choice)
 
@@ -213,7 +219,7 @@ class Reader:
 
     def _choice(self, choice: JsonValue) -> None:
         if not isinstance(choice, dict):
-            _note(self._faults, msg("a choice that is not an object: {quoted}", _quoted(choice)))
+            _note(self._faults, msg("a choice that is not an object: {quoted}", quoted=_quoted(choice)))
             return
         index = choice.get("index")
         self._choices = max(self._choices, index + 1 if isinstance(index, int) else 1)
@@ -223,7 +229,7 @@ class Reader:
         delta = choice.get("delta")
         if not isinstance(delta, dict):
             kind = msg("a choice without `delta`") if "delta" not in choice else msg("`delta` is not an object")
-            _note(self._faults, msg("{kind}: {quoted}", kind, _quoted(choice)))
+            _note(self._faults, msg("{kind}: {quoted}", kind=kind, quoted=_quoted(choice)))
             return
         self._weigh(choice.get("logprobs"))
         text = self._append(self._text, delta.get("content"), "content")
@@ -244,13 +250,16 @@ class Reader:
         if not piece:
             return False
         if not isinstance(piece, str):
-            _note(self._faults, msg("`{name}` is not text: {quoted}", name, _quoted(piece)))
+            _note(self._faults, msg("`{name}` is not text: {quoted}", name=name, quoted=_quoted(piece)))
             return False
         plain = _plain(piece)
         if plain != piece:
-            _note(self._swallowed, msg("half of a surrogate pair in the text: {quoted}", _quoted(plain)))
+            _note(self._swallowed, msg("half of a surrogate pair in the text: {quoted}", quoted=_quoted(plain)))
         if self._characters + len(plain) > self.max_characters:
-            _note(self._faults, msg("an answer of more than {max_characters} characters", self.max_characters))
+            _note(
+                self._faults,
+                msg("an answer of more than {max_characters} characters", max_characters=self.max_characters),
+            )
             return False
         self._characters += len(plain)
         self._torn += bool(pieces) and pieces[-1][-1] == _REPLACEMENT == plain[0]
@@ -272,7 +281,7 @@ def _words(value: JsonValue) -> str:
     try:
         return _plain(str(value))
     except (RecursionError, ValueError):  # nested too deeply to print, or a number of thousands of digits
-        return msg("a {name} too large to print", type(value).__name__)
+        return msg("a {name} too large to print", name=type(value).__name__)
 
 
 def _plain(text: str) -> str:

@@ -183,7 +183,7 @@ class _Reading:
     def _take_plain(self, piece: bytes) -> str:
         self._held += piece[: self._limits.max_bytes + 1 - len(self._held)]
         over = len(self._held) > self._limits.max_bytes
-        return msg("more than {max_bytes} bytes in one answer", self._limits.max_bytes) if over else ""
+        return msg("more than {max_bytes} bytes in one answer", max_bytes=self._limits.max_bytes) if over else ""
 
     def _take_stream(self, piece: bytes) -> str:
         events = self._reader.events
@@ -194,7 +194,7 @@ class _Reading:
         if self._text_events and self._reader.events > events:
             self._guard.event()  # the role alone may come while the request is still queued
         if self._reader.events > self._limits.max_events:
-            return msg("more than {max_events} events in one answer", self._limits.max_events)
+            return msg("more than {max_events} events in one answer", max_events=self._limits.max_events)
         self._left = 0 < self._leave_after <= self._text_events
         return self._take_plain(piece)
 
@@ -236,4 +236,4 @@ def _words(error: BaseException) -> str:
     """The innermost error in words: requests and urllib3 wrap errors several times."""
     inside = (getattr(error, "reason", None), *error.args)
     cause = next((each for each in inside if isinstance(each, BaseException)), None)
-    return _words(cause) if cause else msg("{name}: {error}", type(error).__name__, error)
+    return _words(cause) if cause else msg("{name}: {error}", name=type(error).__name__, error=error)

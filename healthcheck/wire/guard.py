@@ -32,8 +32,11 @@ class Guard:
         self.reason = ""
         self._stop = stop
         self._between_events_s = between_events_s
-        self._end = (began + total_s, msg("not finished after {total_s:g} s", total_s))
-        self._next = (began + first_event_s, msg("no event within {first_event_s:g} s", first_event_s))
+        self._end = (began + total_s, msg("not finished after {total_s:g} s", total_s=total_s))
+        self._next = (
+            began + first_event_s,
+            msg("no event within {first_event_s:g} s", first_event_s=first_event_s),
+        )
         self._socket: socket.socket | None = None
         self._over = False
         self._changed = threading.Condition()
@@ -61,7 +64,7 @@ class Guard:
         """Restart the time between events."""
         wait_s = self._between_events_s
         with self._changed:
-            self._next = (time.monotonic() + wait_s, msg("no further event within {wait_s:g} s", wait_s))
+            self._next = (time.monotonic() + wait_s, msg("no further event within {wait_s:g} s", wait_s=wait_s))
 
     def _watch(self) -> None:
         with self._changed:

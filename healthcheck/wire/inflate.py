@@ -22,8 +22,11 @@ class Inflater:
     def __init__(self, encoding: str) -> None:
         name = encoding.strip().lower()
         if name not in {"", "identity", "gzip", "x-gzip", "deflate"}:
-            told = (repr(encoding), OFFERED)
-            why = msg("content-encoding {encoding} was not offered (accept-encoding: {offered})", *told)
+            why = msg(
+                "content-encoding {encoding} was not offered (accept-encoding: {offered})",
+                encoding=repr(encoding),
+                offered=OFFERED,
+            )
             raise InflateError(why)
         self._deflate = name == "deflate"
         self._open = name in {"", "identity"}
@@ -44,7 +47,7 @@ class Inflater:
             try:
                 piece = self._engine.decompress(data, _STEP_BYTES)
             except zlib.error as error:
-                raise InflateError(msg("a compressed body that cannot be opened: {error}", error)) from error
+                raise InflateError(msg("a compressed body that cannot be opened: {error}", error=error)) from error
             data = self._engine.unconsumed_tail or self._engine.unused_data
             if piece:
                 yield piece

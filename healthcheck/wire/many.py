@@ -158,7 +158,7 @@ class Connections:
         try:  # up to Python 3.11, asyncio.wait_for loses a cancellation at the moment of success
             await asyncio.wait({opening}, timeout=self._waits.connect_s)
             if not opening.done():
-                raise TimeoutError(msg("no connection within {connect_s:g} s", self._waits.connect_s))
+                raise TimeoutError(msg("no connection within {connect_s:g} s", connect_s=self._waits.connect_s))
             return opening.result()[1]
         finally:
             opening.cancel()
@@ -278,9 +278,9 @@ class _Pending:
         if not self._answer.done and now < min(silent, late):
             self._timer = self._loop.call_later(min(silent, late) - now, self._look)
             return
-        late_or_silent = TimeoutError(msg("nothing came for {silence_s:g} s", waits.silence_s))
+        late_or_silent = TimeoutError(msg("nothing came for {silence_s:g} s", silence_s=waits.silence_s))
         if now >= late:
-            late_or_silent = TimeoutError(msg("no end after {answer_s:g} s", waits.answer_s))
+            late_or_silent = TimeoutError(msg("no end after {answer_s:g} s", answer_s=waits.answer_s))
         try:
             self._finish(None if self._answer.settle() else late_or_silent)
         except (OSError, TooLargeError) as error:

@@ -34,7 +34,7 @@ def server_of(url: str) -> Server:
     """
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError(msg("{url} is not an http:// URL of a server", repr(url)))
+        raise ValueError(msg("{url} is not an http:// URL of a server", url=repr(url)))
     if "@" in parts.netloc:
         raise ValueError(msg("a user or password in the URL: the service sends none"))
     tls = parts.scheme == "https"

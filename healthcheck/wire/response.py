@@ -65,12 +65,14 @@ class Response:
         except httptools.HttpParserUpgrade as error:
             raise ConnectionError(msg("the server switched to another protocol")) from error
         except httptools.HttpParserError as error:
-            raise ConnectionError(msg("no HTTP/1.1 response: {error}", error)) from error
+            raise ConnectionError(msg("no HTTP/1.1 response: {error}", error=error)) from error
         if self._excess:
-            raise TooLargeError(msg("{excess} in one answer", self._excess))
+            raise TooLargeError(msg("{excess} in one answer", excess=self._excess))
         if self._barren > _MAX_BARREN_BYTES:
             raise TooLargeError(
-                msg("more than {max_barren_bytes} bytes without one of the body", _MAX_BARREN_BYTES)
+                msg(
+                    "more than {max_barren_bytes} bytes without one of the body", max_barren_bytes=_MAX_BARREN_BYTES
+                )
             )
 
     def take(self) -> bytes:
@@ -104,9 +106,9 @@ class Response:
     def on_header(self, name: bytes, value: bytes) -> None:
         self._fields += 1
         if self._fields > _MAX_HEADERS:
-            self._excess = msg("more than {max_headers} headers", _MAX_HEADERS)
+            self._excess = msg("more than {max_headers} headers", max_headers=_MAX_HEADERS)
         if len(value) > _MAX_FIELD_BYTES:
-            self._excess = msg("a header of more than {max_field_bytes} bytes", _MAX_FIELD_BYTES)
+            self._excess = msg("a header of more than {max_field_bytes} bytes", max_field_bytes=_MAX_FIELD_BYTES)
         if not self._in_body:
             self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 

@@ -45,9 +45,9 @@ class Decoder:
         """The faults of the stream as a whole, in words."""
         line = msg(
             "a line of more than {line_limit} bytes: the evaluation client's HTTP library gives up on it",
-            self._line_limit,
+            line_limit=self._line_limit,
         )
-        block = msg("no blank line within {limit} bytes", self._limit)
+        block = msg("no blank line within {limit} bytes", limit=self._limit)
         return (line,) * self._long_line + (block,) * self._overflow
 
     def feed(self, data: bytes) -> list[Block]:

@@ -81,8 +81,8 @@ def test_a_long_line_is_translated_before_it_is_broken() -> None:
     text = msg(
         "A is right in {first:.1f} %, so that losing everything would be within the margin of "
         "{margin}; compare with a sound run, or give a smaller --margin",
-        12.5,
-        msg("{margin:.1f} points", 5.0),
+        first=12.5,
+        margin=msg("{margin:.1f} points", margin=5.0),
     )
     lines = list(paragraph(text, 80, "  "))
     assert len(lines) > 1

@@ -85,7 +85,7 @@ def test_a_translation_that_cannot_be_said_is_noticed(template: str, said: str) 
     [
         (
             "new/part.py",
-            'SAYS = msg("port {port}" if port else "no port", port)\nNOT = print("other")',
+            'SAYS = msg("port {port}", port=msg("no port"))\nNOT = print("other")',
             {"port {port}", "no port"},
         ),
         ("new.py", 'messages.joined(" and ", parts)', {" and "}),

@@ -9,6 +9,7 @@ from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import CheckResult, Outcome, Report, Stage, Verdict, exit_status, verdict_of
 from healthcheck.errors import Blocked, UsageError
+from healthcheck.text.messages import msg
 
 
 def make(id: str, *, requires: tuple[str, ...] = (), broken: bool = False, crashes: bool = False) -> Check[str]:
@@ -174,13 +175,13 @@ def test_results_are_shown_as_they_are_kept_and_without_secrets() -> None:
 
 def test_facts_that_cannot_be_gathered() -> None:
     def blocked() -> str:
-        raise Blocked("no server answers")
+        raise Blocked(msg("no server answers"))
 
     def broken() -> str:
         raise OSError("disk full")
 
     def useless() -> str:
-        raise UsageError("no such folder")
+        raise UsageError(msg("no such folder"))
 
     for gather, outcome, reason in (
         (blocked, Outcome.SKIP, "no server answers"),

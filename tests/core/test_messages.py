@@ -22,7 +22,7 @@ class Catalogue(NullTranslations):
 
 @given(ANYTHING, ANYTHING, st.sampled_from(["{a} of {b}", "{a} ({b})"]))
 def test_a_value_stays_byte_for_byte_whatever_it_is(first: str, second: str, template: str) -> None:
-    message = msg(template, first, second)
+    message = msg(template, a=first, b=second)
     for said in (message, message.said(Catalogue())):
         assert first in said
         assert second in said
@@ -38,10 +38,10 @@ def test_parts_stay_byte_for_byte(parts: list[str], separator: str) -> None:
 @rows(
     ("message", "said"),
     [
-        (msg("{a} of {b}", "端口", "服务器"), "服务器的端口"),
-        (msg("{a} of {b}", "port", "服务器"), "服务器的 port"),
-        (msg("{a} of {b}", "端口", "server"), "server 的端口"),
-        (msg("{a} of {b}", "端口 ", " 服务器"), " 服务器的端口 "),
+        (msg("{a} of {b}", a="端口", b="服务器"), "服务器的端口"),
+        (msg("{a} of {b}", a="port", b="服务器"), "服务器的 port"),
+        (msg("{a} of {b}", a="端口", b="server"), "server 的端口"),
+        (msg("{a} of {b}", a="端口 ", b=" 服务器"), " 服务器的端口 "),
         (joined(" ", ["端口", "服务器", "a"]), "端口服务器 a"),
         (joined(", ", []), ""),
     ],
@@ -50,6 +50,7 @@ def test_a_blank_of_the_template_goes_between_chinese_and_chinese(message: Messa
     assert message.said(Catalogue()) == said
 
 
-def test_there_are_as_many_values_as_names() -> None:
-    with pytest.raises(ValueError, match="zip"):
-        msg("{a} of {b}", "one")
+@pytest.mark.parametrize("values", [{"a": "one"}, {"a": "one", "c": "two"}, {"a": "one", "b": "two", "c": "three"}])
+def test_the_keywords_are_the_placeholders(values: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="has the placeholders a, b"):
+        msg("{a} of {b}", **values)

@@ -136,10 +136,12 @@ def test_the_words_of_the_kit_are_no_secrets() -> None:
 
 
 def test_a_message_keeps_its_template_and_a_secret_beside_its_name_goes() -> None:
-    message = msg("{command} failed: {why}", f"curl --token {SECRET}", "unbound variable")
-    assert without_secrets(message) == msg("{command} failed: {why}", f"curl --token {REMOVED}", "unbound variable")
+    message = msg("{command} failed: {why}", command=f"curl --token {SECRET}", why="unbound variable")
+    assert without_secrets(message) == msg(
+        "{command} failed: {why}", command=f"curl --token {REMOVED}", why="unbound variable"
+    )
     assert isinstance(without_secrets(message), Message)
-    assert without_secrets(msg("{name}={value}", "HF_TOKEN", "hunter")) == f"HF_TOKEN={REMOVED}"
+    assert without_secrets(msg("{name}={value}", name="HF_TOKEN", value="hunter")) == f"HF_TOKEN={REMOVED}"
 
 
 def test_a_known_value_is_removed_wherever_it_stands() -> None:

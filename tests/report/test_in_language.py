@@ -25,9 +25,11 @@ HOSTILE = '<script>alert(1)</script> & "x" &lt;b&gt;'
 def report(seen: str) -> Report:
     found = (
         fail(
-            expected=msg("port {port}", 8000),
-            seen=msg("{seen}: {quoted}", msg("port {port} ({text})", 8001, "--port 8001"), seen),
-            fix=msg("write {flag}", "--port 8000"),
+            expected=msg("port {port}", port=8000),
+            seen=msg(
+                "{seen}: {quoted}", seen=msg("port {port} ({text})", port=8001, text="--port 8001"), quoted=seen
+            ),
+            fix=msg("write {flag}", flag="--port 8000"),
             where="deploy.sh:7",
         ),
         warn(expected=msg("a model server is started and stays"), seen=seen, fix=""),
@@ -86,11 +88,11 @@ def test_a_template_says_messages_and_leaves_texts(text: str):
 
 def test_a_template_escapes_what_a_message_quotes_and_a_value_that_is_markup():
     environment = page.environment(CHINESE)
-    made = environment.from_string('{{ msg("write {flag}", text) }}{{ joined(", ", [text, msg("nothing")]) }}')
-    expected = CHINESE.say(msg("write {flag}", HOSTILE)) + CHINESE.say(joined(", ", [HOSTILE, msg("nothing")]))
+    made = environment.from_string('{{ msg("write {flag}", flag=text) }}{{ joined(", ", [text, msg("nothing")]) }}')
+    expected = CHINESE.say(msg("write {flag}", flag=HOSTILE)) + CHINESE.say(joined(", ", [HOSTILE, msg("nothing")]))
     assert made.render(text=HOSTILE) == escape(expected)
     assert made.render(text=Markup("<b>")) == escape(
-        CHINESE.say(msg("write {flag}", "<b>")) + CHINESE.say(joined(", ", ["<b>", msg("nothing")]))
+        CHINESE.say(msg("write {flag}", flag="<b>")) + CHINESE.say(joined(", ", ["<b>", msg("nothing")]))
     )
 
 

@@ -79,7 +79,7 @@ QUOTED = (*LINES, *(each for each in ENGLISH_TEXTS if not set("{}'$#“”") & s
 CHARACTERS = st.characters(codec="utf-8", categories=("L", "N", "P", "S"), exclude_characters=sorted(ESCAPED))
 STRANGE = st.lists(st.text(CHARACTERS, min_size=1, max_size=12), min_size=1, max_size=4).map(" ".join)
 FILLED = st.builds(
-    lambda template, value: str.__str__(msg(template, *[value] * len(names(template)))),
+    lambda template, value: str.__str__(msg(template, **dict.fromkeys(names(template), value))),
     st.sampled_from(TEMPLATES),
     st.sampled_from(("port 1", "nothing", "{port}", "{0} {} {{")),
 )
@@ -91,8 +91,8 @@ WORDS_OF_OTHERS = st.one_of(STRANGE, FILLED, st.sampled_from(ENGLISH_TEXTS), st.
 def messages(draw: st.DrawFn) -> tuple[Message, list[str]]:
     """A message of the kit, and what it quotes."""
     template = draw(st.sampled_from(TEMPLATES))
-    values = [draw(WORDS_OF_OTHERS) for _ in names(template)]
-    return msg(template, *values), values
+    values = {name: draw(WORDS_OF_OTHERS) for name in names(template)}
+    return msg(template, **values), list(values.values())
 
 
 def result_of(finding: Finding) -> CheckResult:

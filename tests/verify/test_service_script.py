@@ -65,9 +65,9 @@ def script(tmp_path: Path, text: str, name: str = "deploy.sh") -> Path:
 
 
 def test_a_message_names_the_script_of_the_service_and_no_quotation_does(another_script: None) -> None:
-    said = msg("deploy.sh says {words}: deploy.sh, ./deploy.sh, my-deploy.sh, deploy.sh.txt", "deploy.sh")
+    said = msg("deploy.sh says {words}: deploy.sh, ./deploy.sh, my-deploy.sh, deploy.sh.txt", words="deploy.sh")
     assert said == "start.sh says deploy.sh: start.sh, ./start.sh, my-deploy.sh, deploy.sh.txt"
-    several = plural("{n} line of deploy.sh", "{n} lines of deploy.sh", 2, 2)
+    several = plural("{n} line of deploy.sh", "{n} lines of deploy.sh", 2, n=2)
     assert joined("; ", [several, "deploy.sh"]) == "2 lines of start.sh; deploy.sh"
     assert copy.deepcopy(said) == said
 

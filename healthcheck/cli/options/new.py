@@ -16,20 +16,23 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = exit_statuses({0: msg("made"), 2: msg("wrong usage; nothing was made")})
     parser.add_argument(
         "destination", metavar="DEST", nargs="?", type=new_place,
-        help="a folder that does not exist, or is empty, or an empty clone",
+        help=msg("a folder that does not exist, or is empty, or an empty clone"),
     )  # fmt: skip
     parser.add_argument(
         "--here", action="store_true",
-        help="add what is missing to an existing repository, DEST or this folder, and overwrite nothing",
+        help=msg("add what is missing to an existing repository, DEST or this folder, and overwrite nothing"),
     )  # fmt: skip
     parser.add_argument("--task", metavar="CODE", help=" | ".join(t.value for t in contract.Task))
     parser.add_argument(
-        "--data", metavar="K=V", action="append", default=[], help="an answer to a question of the template"
+        "--data", metavar="K=V", action="append", default=[], help=msg("an answer to a question of the template")
     )
-    parser.add_argument("--defaults", action="store_true", help="ask nothing: use the defaults")
+    parser.add_argument("--defaults", action="store_true", help=msg("ask nothing: use the defaults"))
     parser.add_argument(
-        "--template", metavar="FORM",
-        help="plain: deploy.sh has the launch line (default); planned: an adapter plans it at each start; or a git "
-        "address or folder with another template",
-    )  # fmt: skip
-    machine_arguments(parser.add_argument_group("what a plain deploy.sh is planned for"))
+        "--template",
+        metavar="FORM",
+        help=msg(
+            "plain: deploy.sh has the launch line (default); planned: an adapter plans it at each start; or a git "
+            "address or folder with another template"
+        ),
+    )
+    machine_arguments(parser.add_argument_group(msg("what a plain deploy.sh is planned for")))

@@ -24,15 +24,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         f"http://127.0.0.1:{contract.PORT} --resume npu-run",
         everyday=EVERYDAY,
     )
-    root = msg("the server's root, such as http://127.0.0.1:{port}", contract.PORT)
+    root = msg("the server's root, such as http://127.0.0.1:{port}", port=contract.PORT)
     parser.add_argument("url", metavar="URL", help=root)
     sampling.files(parser)
     sampling.arguments(parser)
     sampling.client(parser)
     output.extensions_argument(parser)
-    written = parser.add_argument_group("output")
+    written = parser.add_argument_group(msg("output"))
     written.add_argument(
-        "--out", type=new_place, metavar="DIR", help="run folder (default: report/probe-YYYYmmdd-HHMMSS)"
+        "--out", type=new_place, metavar="DIR", help=msg("run folder (default: report/probe-YYYYmmdd-HHMMSS)")
     )
-    written.add_argument("--resume", type=place, metavar="DIR", help="continue the run in this folder")
+    written.add_argument("--resume", type=place, metavar="DIR", help=msg("continue the run in this folder"))
     output.arguments(written)

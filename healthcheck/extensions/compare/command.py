@@ -19,15 +19,17 @@ def margin_of(text: str) -> float:
     value = number_types.number()(text.rstrip().removesuffix("%"))
     found = value / 100 if percent or value >= 1 else value
     if not 0 < found < 1:
-        why = msg("{text} does not lie between 0 and 100 points: write 5, 5% or 0.05", text)
+        why = msg("{text} does not lie between 0 and 100 points: write 5, 5% or 0.05", text=text)
         raise argparse.ArgumentTypeError(why)
     return found
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     begin_help(parser, "gpu-run npu-run", "gpu-run npu-run --margin 2 --json compared.json")
-    parser.add_argument("first", type=place, metavar="RUN_A", help="run folder of the reference, such as the GPU")
-    parser.add_argument("second", type=place, metavar="RUN_B", help="run folder to compare with it")
+    parser.add_argument(
+        "first", type=place, metavar="RUN_A", help=msg("run folder of the reference, such as the GPU")
+    )
+    parser.add_argument("second", type=place, metavar="RUN_B", help=msg("run folder to compare with it"))
     parser.epilog = exit_statuses(
         {
             0: msg("no worse than the margin"),
@@ -38,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     margin = msg(
         "loss of accuracy that does not matter, in points: 5 or 5%% (default); below 1 it is a share: {margin}",
-        MARGIN,
+        margin=MARGIN,
     )
     parser.add_argument("--margin", type=margin_of, default=MARGIN, metavar="POINTS", help=margin)
     output.json_argument(parser, msg("everything"))

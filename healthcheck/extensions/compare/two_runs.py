@@ -68,7 +68,7 @@ def compare_runs(first: ProbeRun, second: ProbeRun, *, margin: float) -> TwoRuns
     shared = sorted(rows_first.keys() & rows_second.keys())
     obstacles = [*_obstacles(first, second)] or ([] if shared else [msg("no problem has samples in both")])
     if obstacles:
-        raise UsageError("these runs cannot be compared: {obstacles}", joined("; ", obstacles))
+        raise UsageError(msg("these runs cannot be compared: {obstacles}", obstacles=joined("; ", obstacles)))
     tiers = list(dict.fromkeys(first.problems[problem].tier for problem in shared))
     groups = [(ALL, shared)]
     if len(tiers) > 1:
@@ -86,24 +86,32 @@ def _obstacles(first: ProbeRun, second: ProbeRun) -> Iterator[str]:
     """Why two runs cannot be compared."""
     if fingerprint(first.problems) != fingerprint(second.problems):
         yield msg(
-            "they asked different problems ({bank}, and {bank2}): run the second one with the same "
+            "they asked different problems ({first}, and {second}): run the second one with the same "
             "--dataset or --family, --problems and --seed",
-            _bank(first),
-            _bank(second),
+            first=_bank(first),
+            second=_bank(second),
         )
     for name in MUST_AGREE:
         before, now = getattr(first.settings, name), getattr(second.settings, name)
         if before != now:
-            set_to = (name.replace("_", "-"), before, now)
             yield msg(
-                "{option} was {before} and {now}, which moves accuracy by itself: use --{option} {before}", *set_to
+                "{option} was {before} and {now}, which moves accuracy by itself: use --{option} {before}",
+                option=name.replace("_", "-"),
+                before=before,
+                now=now,
             )
-    for each in differences(first.settings.request, second.settings.request):
-        yield msg("{name} was {before} and {now}, which moves accuracy by itself", *each)
+    for name, before, now in differences(first.settings.request, second.settings.request):
+        yield msg(
+            "{name} was {before} and {now}, which moves accuracy by itself", name=name, before=before, now=now
+        )
     for place, run in ((msg("first"), first), (msg("second"), second)):
         if not grid(run).rows:
-            again = (place, run.folder, run.again)
-            yield msg("the {place} run ({folder}) has no complete sample: continue it with {again}", *again)
+            yield msg(
+                "the {place} run ({folder}) has no complete sample: continue it with {again}",
+                place=place,
+                folder=run.folder,
+                again=run.again,
+            )
 
 
 def _rows(run: ProbeRun) -> dict[int, tuple[int, ...]]:
@@ -147,30 +155,46 @@ def _flips(
 def _example(run: ProbeRun, places: Sequence[int], *, right: bool) -> str:
     place = next((p for p in places if run.grades[p].correct == right), places[0])
     sample = run.samples[place]
-    return msg("(request failed: {error})", sample.error) if sample.error else sample.text
+    return msg("(request failed: {error})", error=sample.error) if sample.error else sample.text
 
 
 def _caveats(first: ProbeRun, second: ProbeRun, shared: int) -> Iterator[str]:
     before, now = grid(first).repeats, grid(second).repeats
     if before != now:
-        yield msg("the numbers of samples differ: {before} and {now} for each problem", before, now)
+        yield msg("the numbers of samples differ: {before} and {now} for each problem", before=before, now=now)
     if shared < len(first.problems):
-        yield msg("only {shared} of {problems} problems have samples in both runs", shared, len(first.problems))
+        yield msg(
+            "only {shared} of {problems} problems have samples in both runs",
+            shared=shared,
+            problems=len(first.problems),
+        )
     for place, run in ((msg("first"), first), (msg("second"), second)):
         if run.failed:
-            yield msg("{failed} requests of the {place} run failed, and count as wrong", len(run.failed), place)
+            yield msg(
+                "{failed} requests of the {place} run failed, and count as wrong",
+                failed=len(run.failed),
+                place=place,
+            )
         if run.stopped:
-            ended = (place, message(run.stopped))
-            yield msg("the {place} run ended early ({stopped}): its average leans to what ended it", *ended)
+            yield msg(
+                "the {place} run ended early ({stopped}): its average leans to what ended it",
+                place=place,
+                stopped=message(run.stopped),
+            )
 
 
 def _described(run: ProbeRun) -> str:
     chosen = grid(run)
-    named = (run.folder.name, run.settings.model, count_of_problems(len(chosen.rows)), chosen.repeats)
-    return msg("{name}: {model}, {problems} × {repeats}", *named)
+    return msg(
+        "{name}: {model}, {problems} × {repeats}",
+        name=run.folder.name,
+        model=run.settings.model,
+        problems=count_of_problems(len(chosen.rows)),
+        repeats=chosen.repeats,
+    )
 
 
 def _bank(run: ProbeRun) -> str:
     settings = run.settings
-    source = settings.dataset or msg("family {family}", settings.family)
-    return msg("{problems} of {source}, seed {seed}", len(run.problems), source, settings.seed)
+    source = settings.dataset or msg("family {family}", family=settings.family)
+    return msg("{problems} of {source}, seed {seed}", problems=len(run.problems), source=source, seed=settings.seed)

@@ -30,22 +30,27 @@ def run(options: argparse.Namespace) -> int:
 def _text(found: Diagnosis, name: str, setup: Setup) -> Iterable[str]:
     if found.cause:
         yield from _known(found.cause, setup, msg("fix"))
-        yield msg("  in {name}:", name)
+        yield msg("  in {name}:", name=name)
     elif found.candidates:
-        yield msg("possible causes in {name}, of which none is proved:", name)
+        yield msg("possible causes in {name}, of which none is proved:", name=name)
         for hit in found.candidates:
             yield from _known(hit, setup, msg("fix"))
             yield from _quoted(hit.lines)
     elif not found.kind:
-        count = plural("{n} line", "{n} lines", found.lines, found.lines)
+        count = plural("{n} line", "{n} lines", found.lines, n=found.lines)
         if found.ready and not found.block:
             line = found.ready
-            yield msg("nothing failed in {name} ({count}): line {n} shows a running server", name, count, line)
+            yield msg(
+                "nothing failed in {name} ({count}): line {n} shows a running server",
+                name=name,
+                count=count,
+                n=line,
+            )
         else:
-            yield msg("no known failure in {name} ({count})", name, count)
+            yield msg("no known failure in {name} ({count})", name=name, count=count)
     if found.kind:
         yield from _known(found.kind, setup, msg("look"))
-        yield msg("  no known cause: this is only what the last error of {name} says", name)
+        yield msg("  no known cause: this is only what the last error of {name} says", name=name)
     if not found.cause and (found.block or found.end):
         none = msg("no line looks like an error; the last lines that are neither INFO nor DEBUG:")
         yield msg("the last error block:") if found.block else none
@@ -53,13 +58,18 @@ def _text(found: Diagnosis, name: str, setup: Setup) -> Iterable[str]:
     if found.others:
         yield msg("also there:")
         for hit in found.others:
-            yield msg("  line {number}: {id}: {cause}", hit.lines[0].number, hit.failure.id, hit.failure.cause)
+            yield msg(
+                "  line {number}: {id}: {cause}",
+                number=hit.lines[0].number,
+                id=hit.failure.id,
+                cause=hit.failure.cause,
+            )
 
 
 def _known(hit: Hit, setup: Setup, word: str) -> Iterable[str]:
-    yield msg("{id}: {cause}", hit.failure.id, hit.cause)
-    yield msg("  {word:<7} {repair}", msg("{word}:", word), repair(hit, setup))
-    yield msg("  source: {sources}", joined("; ", map(message, hit.failure.sources)))
+    yield msg("{id}: {cause}", id=hit.failure.id, cause=hit.cause)
+    yield msg("  {word:<7} {repair}", word=msg("{word}:", word=word), repair=repair(hit, setup))
+    yield msg("  source: {sources}", sources=joined("; ", map(message, hit.failure.sources)))
 
 
 def _quoted(lines: Iterable[Line]) -> Iterable[str]:

@@ -97,7 +97,7 @@ def read_trials(path: Path, count: int | None) -> list[Trial]:
         UsageError: it cannot be read, or a line is not a request.
     """
     found = [
-        _trial(dict(row), msg("{path}, line {number}", path, number))
+        _trial(dict(row), msg("{path}, line {number}", path=path, number=number))
         for number, row in rows_of(path, read_text(path, MOST_BYTES))
     ]
     return list(islice(cycle(found), count or len(found)))
@@ -107,7 +107,7 @@ def _trial(found: Body, where: str) -> Trial:
     """A line, and whether the reference called a tool. The verifier's role `_input` stands for system."""
     body, finish = found.get("request", found), found.get("finish_reason")
     if not list_at(body, "messages"):
-        raise UsageError("{where} is not a request: {error}", where, msg("no messages"))
+        raise UsageError(msg("{where} is not a request: {error}", where=where, error=msg("no messages")))
     for message in list_at(body, "messages"):
         if isinstance(message, dict) and message.get("role") == "_input":
             message["role"] = "system"

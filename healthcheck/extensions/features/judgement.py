@@ -27,18 +27,21 @@ def split(run: FeaturesRun, names: Iterable[str]) -> tuple[Mapping[str, Answer],
     """
     answers = {name: run.answers[name] for name in names}
     others = {name: answer for name, answer in answers.items() if answer.said}
-    seen = {name: msg("{name}: HTTP {status}, {said}", name, a.status, a.said) for name, a in others.items()}
+    seen = {
+        name: msg("{name}: HTTP {status}, {said}", name=name, status=a.status, said=a.said)
+        for name, a in others.items()
+    }
     if len(others) == len(answers) and all(answer.refused for answer in others.values()):
-        raise NotApplicable(msg("not offered: {refused}", next(iter(seen.values()))))
+        raise NotApplicable(msg("not offered: {refused}", refused=next(iter(seen.values()))))
     lost = [seen[name] for name, answer in others.items() if not answer.refused]
     found = [fail(expected=msg("an answer"), seen=each, fix=LOG) for each in lost]
-    found += [note(msg("not offered: {refused}", each)) for each in seen.values() if each not in lost]
+    found += [note(msg("not offered: {refused}", refused=each)) for each in seen.values() if each not in lost]
     return {name: answer for name, answer in answers.items() if name not in others}, found
 
 
 def cut(name: str, answer: Answer) -> Finding:
     """An answer that ended with its room proves nothing: a model may repeat itself for ever."""
-    seen = msg("cut off after {tokens} tokens: {text}", answer.tokens, quoted(answer.text))
+    seen = msg("cut off after {tokens} tokens: {text}", tokens=answer.tokens, text=quoted(answer.text))
     return unsettled(expected=msg("an answer that ends"), seen=seen, fix=msg("try a larger model"), where=name)
 
 
@@ -53,7 +56,9 @@ def parsed(answer: Answer) -> list[tuple[str, JsonValue]]:
 def markup(answer: Answer) -> str:
     """The markup of calls that the server should have read, "" if there is none."""
     found = _MARKUP.search(answer.text)
-    return msg("markup of a call left in content: {text}", quoted(answer.text[found.start() :])) if found else ""
+    return (
+        msg("markup of a call left in content: {text}", text=quoted(answer.text[found.start() :])) if found else ""
+    )
 
 
 def wrong_calls(answer: Answer, body: Body) -> str:
@@ -63,12 +68,14 @@ def wrong_calls(answer: Answer, body: Body) -> str:
     known = {text_at(each, "name"): at(each, "parameters") for each in functions}
     for call in answer.calls:
         unfit = misfit_of_text(call.arguments, known.get(call.name) or {"type": "object"})
-        wrong.append(msg("arguments of {name}: {unfit}", call.name, unfit) if unfit else "")
-        wrong.append("" if call.name in known else msg("{name} is not among the tools", quoted(call.name)))
+        wrong.append(msg("arguments of {name}: {unfit}", name=call.name, unfit=unfit) if unfit else "")
+        wrong.append("" if call.name in known else msg("{name} is not among the tools", name=quoted(call.name)))
     ids = [call.id for call in answer.calls]
-    wrong.append("" if len({*ids} - {""}) == len(ids) else msg("ids missing or repeated: {ids}", quoted(ids)))
+    wrong.append("" if len({*ids} - {""}) == len(ids) else msg("ids missing or repeated: {ids}", ids=quoted(ids)))
     if bool(ids) is not (answer.finish == "tool_calls"):
-        wrong.append(msg("finish_reason {finish} with {calls} tool calls", quoted(answer.finish), len(ids)))
+        wrong.append(
+            msg("finish_reason {finish} with {calls} tool calls", finish=quoted(answer.finish), calls=len(ids))
+        )
     return joined("; ", filter(None, wrong))
 
 
@@ -92,8 +99,13 @@ def interval(good: Sequence[bool]) -> Interval:
 
 def share(good: Sequence[bool]) -> Message:
     """The share with its limits, in words."""
-    told = (sum(good), len(good), 100 * interval(good).low, 100 * interval(good).high)
-    return msg("{good} of {total} (95 %: {low:.1f} to {high:.1f} %)", *told)
+    return msg(
+        "{good} of {total} (95 %: {low:.1f} to {high:.1f} %)",
+        good=sum(good),
+        total=len(good),
+        low=100 * interval(good).low,
+        high=100 * interval(good).high,
+    )
 
 
 def figure(good: Sequence[bool]) -> JsonValue:

@@ -37,7 +37,7 @@ def ask_long(ask: Callable[[Body], Answer], length: int, progress: Progress) -> 
     if 11 * length < 10 * each * (_MOST_LINES - 2 * _FEW):
         answers[BEYOND] = ask(text_with(int(1.1 * length / each) + _FEW, "", 0.5, 1))
     else:
-        answers[BEYOND] = Answer(status=0, said=msg("not sent: its text would have over {size} MB", _MOST_MB))
+        answers[BEYOND] = Answer(status=0, said=msg("not sent: its text would have over {size} MB", size=_MOST_MB))
     if CODES[SHORT] not in short.text:
         return answers, 0
     for done, (name, share) in enumerate(_PLACES.items()):

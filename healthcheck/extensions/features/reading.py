@@ -23,7 +23,7 @@ def read(exchange: Exchange) -> Answer:
     try:
         return replace(_folded(list(_bodies(exchange)), exchange.folded.error), seconds=exchange.seconds)
     except JsonError as error:
-        return Answer(said=msg("not JSON: {error}", error))
+        return Answer(said=msg("not JSON: {error}", error=error))
 
 
 def _bodies(exchange: Exchange) -> Iterator[JsonValue]:

@@ -37,13 +37,16 @@ def joined_to(path: Path, trials: Sequence[Trial]) -> list[Trial]:
     try:
         earlier = at(json_text.load(read_text(path, _MOST_BYTES)), "metrics", KEPT)
     except JsonError as error:
-        raise UsageError("{path} is not a report: {error}", path, error) from error
+        raise UsageError(msg("{path} is not a report: {error}", path=path, error=error)) from error
     rights = list_at(earlier, "right")
     if at(earlier, "requests") != _digest(trials) or len(rights) != len(trials):
         raise UsageError(
-            "{path} has no answers to these requests: make it with `npu-adapter features URL --json FILE`, and the "
-            "same --requests and --n",
-            path,
+            msg(
+                "{path} has no answers to these requests: make it with `npu-adapter features URL --json FILE`, "
+                "and the "
+                "same --requests and --n",
+                path=path,
+            )
         )
     return [
         trial._replace(before=right if isinstance(right, bool) else None)
@@ -61,9 +64,12 @@ def compared(trials: Iterable[Trial]) -> Findings:
     earlier, here = ([(1, int(right)) for right in run] for run in zip(*pairs, strict=True))
     p = signs_by_problem(earlier, here).worse_p
     lost, won = (sum(pair == wanted for pair in pairs) for wanted in ((True, False), (False, True)))
-    told = (len(pairs), lost, won, p)
     seen = msg(
-        "of {n} requests, {lost} right in the reference alone, {won} here alone (one-sided p {p:.2g})", *told
+        "of {n} requests, {lost} right in the reference alone, {won} here alone (one-sided p {p:.2g})",
+        n=len(pairs),
+        lost=lost,
+        won=won,
+        p=p,
     )
     expected = msg("no fewer right answers than in the reference")
     fix = msg("compare the options, the release and the chat template of both servers")

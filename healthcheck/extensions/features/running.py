@@ -29,11 +29,11 @@ def run(options: argparse.Namespace) -> int:
     output.refuse_unwritable(options.json, options.junit, out=options.out)
     output.end_with_a_report()
     with closing(output.progress(options)) as progress:
-        progress.stage(Stage.FEATURES, msg("asking {url} for tools, formats and parameters", url))
+        progress.stage(Stage.FEATURES, msg("asking {url} for tools, formats and parameters", url=url))
         ledger = Ledger(progress)
         found = ledger.judge_or_stop(CHECKS, lambda: facts.gather(url, options.model, trials, progress))
     about = provenance.kit() | ({"model": found.model, "server": found.header} if found else {})
-    report = ledger.report(msg("features of {url}", url), _metrics(found) if found else {}, about)
+    report = ledger.report(msg("features of {url}", url=url), _metrics(found) if found else {}, about)
     return output.publish(options, report, options.out).status
 
 

@@ -25,7 +25,7 @@ def misfit_of_text(text: str, schema: JsonValue) -> str:
     try:
         return misfit(json_text.load(text), schema)
     except JsonError as error:
-        return msg("not JSON ({error}): {text}", error, quoted(text))
+        return msg("not JSON ({error}): {text}", error=error, text=quoted(text))
 
 
 def at(value: JsonValue, *path: str) -> JsonValue:
@@ -49,16 +49,23 @@ def misfit(value: JsonValue, schema: JsonValue, place: str = "$") -> str:
     """Why a value does not fit, "" if it does; keywords that are not known here are not judged."""
     allowed, types = list_at(schema, "enum"), list_at(schema, "type") or [at(schema, "type")]
     if allowed and value not in allowed:
-        return msg("{value} at {place} is not one of {allowed}", quoted(value), place, quoted(allowed))
+        return msg(
+            "{value} at {place} is not one of {allowed}", value=quoted(value), place=place, allowed=quoted(allowed)
+        )
     if not any(_is(value, name) for name in types):
-        return msg("{value} at {place} is not of type {types}", quoted(value), place, quoted(types))
+        return msg(
+            "{value} at {place} is not of type {types}", value=quoted(value), place=place, types=quoted(types)
+        )
     if isinstance(value, dict):
         strict = at(schema, "additionalProperties") is False
         missing = [name for name in list_at(schema, "required") if name not in value]
         extra = [name for name in value if strict and at(schema, "properties", name) is None]
         if missing or extra:
             return msg(
-                "at {place}, {missing} are missing, and {extra} unknown", place, quoted(missing), quoted(extra)
+                "at {place}, {missing} are missing, and {extra} unknown",
+                place=place,
+                missing=quoted(missing),
+                extra=quoted(extra),
             )
         parts = [(name, each, at(schema, "properties", name)) for name, each in value.items()]
     else:

@@ -29,23 +29,41 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "jobs.toml --out fleet --resume",
     )
     verify.add_argument("jobs", type=place, metavar="JOBS",
-                        help="the job file, .toml, .jsonl or .csv: a row a job, its keys the options of "
-                        "`npu-adapter verify` (docs/fleet.md)")  # fmt: skip
+                        help=msg("the job file, .toml, .jsonl or .csv: a row a job, its keys the options of "
+                        "`npu-adapter verify` (docs/fleet.md)"))  # fmt: skip
     verify.add_argument("--no-settings", action="store_true",
-                        help="ignore the repositories' own settings, which may leave out checks")  # fmt: skip
+                        help=msg("ignore the repositories' own settings, which may leave out checks"))  # fmt: skip
     verify.add_argument("--out", type=new_place, metavar="DIR", required=True,
-                        help="where reports, fleet.html, fleet.json and junit.xml go")  # fmt: skip
+                        help=msg("where reports, fleet.html, fleet.json and junit.xml go"))  # fmt: skip
     _machine_arguments(verify)
-    verify.add_argument("--runner", type=int, nargs="?", const=DEFAULT_LEVEL, choices=LEVELS, metavar="LEVEL",
-                        help="first look at the machines as `fleet runner` does; one whose checks fail takes no "
-                        "jobs (default: level %(const)s)")  # fmt: skip
-    verify.add_argument("--resume", action="store_true", help="go on with the run in DIR: what has ended stays")
-    verify.add_argument("--retries", type=number_types.integer, default=1, metavar="N",
-                        help="how often a job is tried again that ended inconclusive, with a failure of the kit or "
-                        "with its machine (default: %(default)s)")  # fmt: skip
+    verify.add_argument(
+        "--runner",
+        type=int,
+        nargs="?",
+        const=DEFAULT_LEVEL,
+        choices=LEVELS,
+        metavar="LEVEL",
+        help=msg(
+            "first look at the machines as `fleet runner` does; one whose checks fail takes no "
+            "jobs (default: level %(const)s)"
+        ),
+    )
+    verify.add_argument(
+        "--resume", action="store_true", help=msg("go on with the run in DIR: what has ended stays")
+    )
+    verify.add_argument(
+        "--retries",
+        type=number_types.integer,
+        default=1,
+        metavar="N",
+        help=msg(
+            "how often a job is tried again that ended inconclusive, with a failure of the kit or "
+            "with its machine (default: %(default)s)"
+        ),
+    )
     verify.add_argument("--time-limit", type=number_types.positive, default=DEFAULT_LIMIT_S, metavar="S",
-                        help="seconds that an attempt may take (default: %(default)g)")  # fmt: skip
-    verify.add_argument("--quiet", action="store_true", help="no progress; only the closing table")
+                        help=msg("seconds that an attempt may take (default: %(default)g)"))  # fmt: skip
+    verify.add_argument("--quiet", action="store_true", help=msg("no progress; only the closing table"))
     runner = _subcommand(commands, "runner", msg("look at every machine: which may take jobs"), parser)
     begin_help(runner, "--out machines", "--on auto --level 1 --out machines")
     _runner_arguments(runner)
@@ -53,23 +71,27 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 def _machine_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--on", default=LOCAL, metavar="MACHINES",
-                        help="local (default): one job after the other on this machine; auto, HOST:PORT or "
-                        "ray://HOST:PORT: a cluster of Ray, as Ray writes its address")  # fmt: skip
+                        help=msg("local (default): one job after the other on this machine; auto, HOST:PORT or "
+                        "ray://HOST:PORT: a cluster of Ray, as Ray writes its address"))  # fmt: skip
     parser.add_argument("--own-network", action="store_true",
-                        help="give each launch a network of its own, with nothing outside the machine, so that "
-                        "several share a node of the cluster (takes root)")  # fmt: skip
+                        help=msg("give each launch a network of its own, with nothing outside the machine, so that "
+                        "several share a node of the cluster (takes root)"))  # fmt: skip
 
 
 def _runner_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=new_place, metavar="DIR", required=True,
-                        help="where machines.json and the report of each machine go")  # fmt: skip
+                        help=msg("where machines.json and the report of each machine go"))  # fmt: skip
     _machine_arguments(parser)
     parser.add_argument("--level", type=int, choices=LEVELS, default=DEFAULT_LEVEL,
-                        help="as for `npu-adapter runner` (default: %(default)s)")  # fmt: skip
-    parser.add_argument("--stack", default="", metavar="ROW",
-                        help="the vllm-ascend release to compare versions with (default: the nearest)")  # fmt: skip
+                        help=msg("as for `npu-adapter runner` (default: %(default)s)"))  # fmt: skip
+    parser.add_argument(
+        "--stack",
+        default="",
+        metavar="ROW",
+        help=msg("the vllm-ascend release to compare versions with (default: the nearest)"),
+    )
     parser.add_argument("--time-limit", type=number_types.positive, default=DEFAULT_LOOK_S, metavar="S",
-                        help="seconds for each machine (default: %(default)g)")  # fmt: skip
+                        help=msg("seconds for each machine (default: %(default)g)"))  # fmt: skip
 
 
 def _subcommand(

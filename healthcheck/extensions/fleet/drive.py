@@ -149,7 +149,10 @@ def _packed(source: Source) -> pack.Packed:
         commit = git.head(Path(source.place).resolve())
         if commit is None:
             raise UsageError(
-                "{shown} has no commit: the service clones one, so commit what is to be verified", source.shown
+                msg(
+                    "{shown} has no commit: the service clones one, so commit what is to be verified",
+                    shown=source.shown,
+                )
             )
         return pack.pack(commit)
     folder = Path(tempfile.mkdtemp(prefix=files.prefix()))

@@ -53,14 +53,18 @@ def read(path: Path, verify: Verify, every: Mapping[str, object] | None = None) 
     readers = {".toml": _toml, ".jsonl": _jsonl, ".csv": _csv}
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise UsageError("{path}: a job file ends in .toml, .jsonl or .csv", path)
+        raise UsageError(msg("{path}: a job file ends in .toml, .jsonl or .csv", path=path))
     found = reader(files.read_bounded(path, MAX_FILE_BYTES), str(path))
     rows = [(where, {**values, **(every or {})}) for where, values in found]
     if not rows:
         how = msg(": write a [[job]] for each") if reader is _toml else ""
-        raise UsageError("{path} has no job{value}", path, how)
+        raise UsageError(msg("{path} has no job{value}", path=path, value=how))
     if len(rows) > MAX_JOBS:
-        raise UsageError("{path} has {rows} jobs; at most {max_jobs} are taken", path, len(rows), MAX_JOBS)
+        raise UsageError(
+            msg(
+                "{path} has {rows} jobs; at most {max_jobs} are taken", path=path, rows=len(rows), max_jobs=MAX_JOBS
+            )
+        )
     return _jobs(rows, path.absolute().parent, verify)
 
 
@@ -71,13 +75,17 @@ def _jobs(rows: Sequence[Row], folder: Path, verify: Verify) -> tuple[Job, ...]:
         job = _job_or_why(values, where, folder, verify)
         if isinstance(job, Job) and job.name.lower() in jobs:
             other = jobs[job.name.lower()]
-            job = msg("the name {name} is that of {where} too: give each job its own `name`", job.name, other.where)
+            job = msg(
+                "the name {name} is that of {where} too: give each job its own `name`",
+                name=job.name,
+                where=other.where,
+            )
         if isinstance(job, Job):
             jobs[job.name.lower()] = job
         else:
-            wrong.append(msg("{where}: {job}", where, job))
+            wrong.append(msg("{where}: {job}", where=where, job=job))
     if wrong:
-        more = msg("\nand {wrong} more", len(wrong) - MOST_ERRORS) if len(wrong) > MOST_ERRORS else ""
+        more = msg("\nand {wrong} more", wrong=len(wrong) - MOST_ERRORS) if len(wrong) > MOST_ERRORS else ""
         raise UsageError(joined("\n", wrong[:MOST_ERRORS]) + more)
     return tuple(jobs.values())
 
@@ -95,19 +103,27 @@ def _job(written: Mapping[str, object], where: str, folder: Path, verify: Verify
     values = {key.strip().replace("-", "_"): value for key, value in written.items()}
     for key in values:
         if key in NOT_FOR_JOBS:
-            raise UsageError("`{key}` is not for a job: {not_for_jobs}", key, NOT_FOR_JOBS[key])
+            raise UsageError(
+                msg("`{key}` is not for a job: {not_for_jobs}", key=key, not_for_jobs=NOT_FOR_JOBS[key])
+            )
         if key not in allowed:
             near = hint(key, sorted(allowed))
             raise UsageError(
-                "no option of `npu-adapter verify` and no key of a job is called `{key}`{hint}", key, near
+                msg(
+                    "no option of `npu-adapter verify` and no key of a job is called `{key}`{hint}",
+                    key=key,
+                    hint=near,
+                )
             )
     source = _source_of(_text(values, "repository"), folder)
     name = _text(values, "name") if "name" in values else _name_of(source)
     if not NAME.fullmatch(name):
         raise UsageError(
-            "{name} cannot be the name of a job, which names a folder: letters, digits, '.', '_' and "
-            "'-', at most 80 of them, a letter or digit first",
-            repr(name),
+            msg(
+                "{name} cannot be the name of a job, which names a folder: letters, digits, '.', '_' and "
+                "'-', at most 80 of them, a letter or digit first",
+                name=repr(name),
+            )
         )
     given = ((key, value) for key, value in values.items() if key not in {"name", "repository"})
     words = [word for key, value in given for word in verify.options[key].words(value, folder)]
@@ -130,7 +146,7 @@ def _job(written: Mapping[str, object], where: str, folder: Path, verify: Verify
 def _text(values: Mapping[str, object], key: str) -> str:
     value = values.get(key)
     if not isinstance(value, str) or not value.strip():
-        raise UsageError("`{key}` is missing or not a text", key)
+        raise UsageError(msg("`{key}` is missing or not a text", key=key))
     return value.strip()
 
 
@@ -144,20 +160,25 @@ def _source_of(text: str, folder: Path) -> Source:
         place = folder / Path(text).expanduser()
         if not place.is_dir():
             raise UsageError(
-                "there is no folder {place}: `repository` is a folder or an address with a commit", place
+                msg("there is no folder {place}: `repository` is a folder or an address with a commit", place=place)
             )
         return Source(place=str(place), shown=str(place))
     address, _, commit = text.rpartition("@")
     if not HASH.fullmatch(commit) or "://" not in address:
         raise UsageError(
-            "{shown}: the address of a repository ends in @ and its commit in full (40 digits), as a branch moves",
-            without_secrets(text),
+            msg(
+                "{shown}: the address of a repository ends in @ and its commit in full (40 digits), as a branch "
+                "moves",
+                shown=without_secrets(text),
+            )
         )
     scheme, _, rest = address.partition("://")
     authority, slash, path = rest.partition("/")
     shown = without_secrets(f"{scheme}://{authority.rpartition('@')[2]}{slash}{path}")
     if scheme.lower() not in {"https", "http", "ssh", "git", "file"}:
-        raise UsageError("{shown}: a repository is fetched over https, ssh or from a file:// address", shown)
+        raise UsageError(
+            msg("{shown}: a repository is fetched over https, ssh or from a file:// address", shown=shown)
+        )
     return Source(place=address, shown=shown, commit=commit)
 
 
@@ -172,18 +193,28 @@ def _toml(data: bytes, file: str) -> Iterator[Row]:
         raise UsageError(without_secrets(str(error))) from error
     unknown = next((key for key in table if key not in {"job", "defaults"}), None)
     if unknown is not None:
-        told = (file, repr(unknown), hint(unknown, ("job", "defaults")))
         raise UsageError(
-            "{file}: no table is called {unknown}{hint}; write [[job]] for each job, and [defaults]", *told
+            msg(
+                "{file}: no table is called {unknown}{hint}; write [[job]] for each job, and [defaults]",
+                file=file,
+                unknown=repr(unknown),
+                hint=hint(unknown, ("job", "defaults")),
+            )
         )
     defaults, jobs = table.get("defaults", {}), table.get("job", [])
     if not isinstance(defaults, dict) or not isinstance(jobs, list):
-        raise UsageError("{file}: write [[job]] for each job, and [defaults] for what all of them have", file)
+        raise UsageError(
+            msg("{file}: write [[job]] for each job, and [defaults] for what all of them have", file=file)
+        )
     lines = [number for number, line in enumerate(data.splitlines(), start=1) if _JOB_TABLE.match(line)]
     for place, values in enumerate(jobs):
-        where = f"{file}:{lines[place]}" if len(lines) == len(jobs) else msg("{file}, job {place}", file, place + 1)
+        where = (
+            f"{file}:{lines[place]}"
+            if len(lines) == len(jobs)
+            else msg("{file}, job {place}", file=file, place=place + 1)
+        )
         if not isinstance(values, dict):
-            raise UsageError("{where}: a job is a table", where)
+            raise UsageError(msg("{where}: a job is a table", where=where))
         yield where, {**defaults, **values}
 
 
@@ -194,9 +225,13 @@ def _jsonl(data: bytes, file: str) -> Iterator[Row]:
         try:
             values = json_text.load(line)
         except JsonError as error:
-            raise UsageError("{file}:{number}: not JSON: {error}", file, number, error) from error
+            raise UsageError(
+                msg("{file}:{number}: not JSON: {error}", file=file, number=number, error=error)
+            ) from error
         if not isinstance(values, dict):
-            raise UsageError('{file}:{number}: a job is an object, such as {{"repository": …}}', file, number)
+            raise UsageError(
+                msg('{file}:{number}: a job is an object, such as {{"repository": …}}', file=file, number=number)
+            )
         yield f"{file}:{number}", values
 
 
@@ -208,12 +243,14 @@ def _csv(data: bytes, file: str) -> Iterator[Row]:
         for cells in reader:
             where = f"{file}:{reader.line_num}"
             if len(cells) > len(head):
-                raise UsageError("{where}: {cells} cells under {head} names", where, len(cells), len(head))
+                raise UsageError(
+                    msg("{where}: {cells} cells under {head} names", where=where, cells=len(cells), head=len(head))
+                )
             given = {key: cell for key, cell in zip(head, cells, strict=False) if cell.strip()}
             if given:
                 yield where, {key: _cell(cell, where) for key, cell in given.items()}
     except (csv.Error, UnicodeDecodeError) as error:
-        raise UsageError("{file} is not CSV in UTF-8: {error}", file, error) from error
+        raise UsageError(msg("{file} is not CSV in UTF-8: {error}", file=file, error=error)) from error
 
 
 def _cell(cell: str, where: str) -> object:
@@ -222,4 +259,6 @@ def _cell(cell: str, where: str) -> object:
     try:
         return json_text.load(cell)
     except JsonError as error:
-        raise UsageError("{where}: a cell that begins with [ is a list in JSON: {error}", where, error) from error
+        raise UsageError(
+            msg("{where}: a cell that begins with [ is a list in JSON: {error}", where=where, error=error)
+        ) from error

@@ -12,6 +12,7 @@ from healthcheck.errors import UsageError
 from healthcheck.extensions.fleet.records import Attempt, Ending, Job
 from healthcheck.system import files, json_text
 from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import msg
 
 NAME = "fleet.jsonl"
 MAX_BYTES = 512 * 2**20
@@ -68,15 +69,19 @@ def opened(folder: Path, jobs: Iterable[Job], *, resume: bool) -> Iterator[Journ
     path = folder / NAME
     if path.exists() != resume:
         if resume:
-            raise UsageError("{folder} has no {name} to go on with: leave --resume away", folder, NAME)
-        raise UsageError("{folder} holds a run already: go on with --resume, or name another --out", folder)
+            raise UsageError(
+                msg("{folder} has no {name} to go on with: leave --resume away", folder=folder, name=NAME)
+            )
+        raise UsageError(
+            msg("{folder} holds a run already: go on with --resume, or name another --out", folder=folder)
+        )
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise UsageError("another process is running the jobs of {folder}", folder) from error
+            raise UsageError(msg("another process is running the jobs of {folder}", folder=folder)) from error
         yield Journal(handle, _known(_read(path, handle), jobs, folder))
     finally:
         os.close(handle)
@@ -91,7 +96,7 @@ def _read(path: Path, handle: int) -> list[Attempt]:
     try:
         return [json_text.load_as(line, Attempt) for line in whole.splitlines()]
     except JsonError as error:
-        raise UsageError("{path} is damaged: {error}", path, error) from error
+        raise UsageError(msg("{path} is damaged: {error}", path=path, error=error)) from error
 
 
 def _known(attempts: list[Attempt], jobs: Iterable[Job], folder: Path) -> list[Attempt]:
@@ -99,11 +104,14 @@ def _known(attempts: list[Attempt], jobs: Iterable[Job], folder: Path) -> list[A
     for attempt in attempts:
         job = by_name.get(attempt.job)
         if job and job.digest != attempt.digest:
-            told = (job.where, job.name, folder)
             raise UsageError(
-                "{where}: the job {name} has changed since it ran in {folder}: give it another name, or name "
-                "another --out",
-                *told,
+                msg(
+                    "{where}: the job {name} has changed since it ran in {folder}: give it another name, or name "
+                    "another --out",
+                    where=job.where,
+                    name=job.name,
+                    folder=folder,
+                )
             )
     begun = (attempt for attempt in attempts if attempt.ending not in {Ending.NO_FIT, Ending.NO_REPOSITORY})
     return [attempt for attempt in begun if attempt.job in by_name]

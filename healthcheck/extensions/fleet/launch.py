@@ -109,7 +109,9 @@ def with_report(attempt: Attempt, place: Path) -> Attempt:
         return replace(attempt, report=readback.facts(place / REPORT))
     except readback.UnreadableError as error:
         last = readback.last_words(place / LOG)
-        return replace(attempt, said=msg("{error}; its last line: {last}", error, last) if last else str(error))
+        return replace(
+            attempt, said=msg("{error}; its last line: {last}", error=error, last=last) if last else str(error)
+        )
 
 
 class _Child:

@@ -56,12 +56,12 @@ class Look:
             return ""
         problems = self.attempt.report.problems if self.attempt.report else ()
         first = next((each for each in problems if each.tone is Tone.FAIL), next(iter(problems), None))
-        return msg("{check}: {said}", first.check, first.message) if first else said(self.attempt)
+        return msg("{check}: {said}", check=first.check, said=first.message) if first else said(self.attempt)
 
 
 def left_out(looks: Iterable[Look]) -> dict[str, str]:
     """The machines that take no jobs, by name, with the reason."""
-    return {look.machine.name: msg("its runner: {why}", look.why) for look in looks if not look.takes_jobs}
+    return {look.machine.name: msg("its runner: {why}", why=look.why) for look in looks if not look.takes_jobs}
 
 
 def looked_at(machines: Machines, out: Path, terms: Terms, tell: Tell) -> tuple[Look, ...]:
@@ -125,7 +125,10 @@ def _order(machine: Machine, terms: Terms) -> Order:
 
 
 def _silent(machine: Machine, terms: Terms) -> Attempt:
-    why = msg("no answer within {duration}; other tasks of the cluster may have its NPUs", duration(terms.limit_s))
+    why = msg(
+        "no answer within {duration}; other tasks of the cluster may have its NPUs",
+        duration=duration(terms.limit_s),
+    )
     return replace(_order(machine, terms).lost, node=machine.name, said=why)
 
 

@@ -118,4 +118,4 @@ class ThisMachine:
 def npus_in_words(count: int, kind: str) -> str:
     """The requested NPUs in words; 0 is any number, "" any kind."""
     named = f" {kind}" if kind else ""
-    return f"{count} NPU{named}" if count else msg("an NPU{kind}", named)
+    return f"{count} NPU{named}" if count else msg("an NPU{kind}", kind=named)

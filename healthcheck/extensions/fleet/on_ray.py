@@ -100,7 +100,7 @@ class Cluster:
         self._alive = self._all = tuple(node for node, why in why_not.items() if not why)
         if not self._all:
             ray.shutdown()
-            raise Blocked("no node can run jobs: {strange}", joined("; ", self.strange))
+            raise Blocked(msg("no node can run jobs: {strange}", strange=joined("; ", self.strange)))
         here = ray.get_runtime_context().get_node_id()
         home = next((node for node in self._all if node.id == here), self._all[0])
         self._board = _BOARD.options(scheduling_strategy=_on(home.id)).remote()
@@ -127,7 +127,12 @@ class Cluster:
             return ""
         wanted = npus_in_words(job.npus, job.npu)
         have = ", ".join(map(str, self._alive)) or msg("none is left")
-        return msg("no node has {wanted} ({have}; kinds are the label {kind_label})", wanted, have, KIND_LABEL)
+        return msg(
+            "no node has {wanted} ({have}; kinds are the label {kind_label})",
+            wanted=wanted,
+            have=have,
+            kind_label=KIND_LABEL,
+        )
 
     def has_room(self, job: Job, avoid: Collection[str]) -> bool:
         return self._free_node(job, avoid) is not None
@@ -135,7 +140,7 @@ class Cluster:
     def start(self, job: Job, order: Order, place: Path, avoid: Collection[str]) -> None:
         node = self._free_node(job, avoid)
         if node is None:
-            raise Blocked("no node is free for {name}", job.name)
+            raise Blocked(msg("no node is free for {name}", name=job.name))
         self._submit(node, order, job.npus, place)
 
     def events(self) -> Iterator[Running | Attempt]:
@@ -241,7 +246,12 @@ def _refuse_silence(address: str) -> None:
         local = msg("; the server of a Ray Client may listen at the address of its node only")
         advice = local if address.startswith(CLIENT) else ""
         raise UsageError(
-            "--on {address}: no cluster answers there: {error}{advice}", address, error, advice
+            msg(
+                "--on {address}: no cluster answers there: {error}{advice}",
+                address=address,
+                error=error,
+                advice=advice,
+            )
         ) from error
 
 
@@ -250,7 +260,11 @@ def _connect(address: str) -> None:
         ray.init(address=address, runtime_env=_SHIPPED, **_SILENT)
     except ImportError as error:
         raise UsageError(
-            "--on {address}: a Ray Client needs pip install 'ray[client]' ({error})", address, error
+            msg(
+                "--on {address}: a Ray Client needs pip install 'ray[client]' ({error})",
+                address=address,
+                error=error,
+            )
         ) from error
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise UsageError(f"--on {address}: {short(str(error))}") from error
@@ -268,8 +282,12 @@ def _greeting(name: str, ref: Any) -> str:
         lacking = short(str(ray.get(ref, timeout=0)))
     except (RayError, ImportError) as error:
         last = short(str(error).strip().rpartition("\n")[2] or type(error).__name__)
-        return msg("{name} has no npu-adapter-kit {version}: {last}", name, __version__, last)
-    return msg("{name} lacks packages that npu-adapter-kit needs: {missing}", name, lacking) if lacking else ""
+        return msg("{name} has no npu-adapter-kit {version}: {last}", name=name, version=__version__, last=last)
+    return (
+        msg("{name} lacks packages that npu-adapter-kit needs: {missing}", name=name, missing=lacking)
+        if lacking
+        else ""
+    )
 
 
 def _nodes() -> tuple[Node, ...]:

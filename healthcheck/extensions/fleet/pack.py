@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from healthcheck.errors import UsageError
 from healthcheck.stages.repo import git
+from healthcheck.text.messages import msg
 from healthcheck.text.redact import without_secrets
 
 MAX_PACK_BYTES = 1024**3
@@ -42,11 +43,14 @@ def pack(commit: git.Commit) -> Packed:
     with git.shadow(commit) as shadow:
         size = sum(blob.size_bytes for blob in shadow.blobs())
         if size > MAX_PACK_BYTES:
-            said = (commit.hash[:12], size, MAX_PACK_BYTES)
             raise UsageError(
-                "the files of commit {hash} have {size} bytes; at most {max_pack_bytes} are sent: weights do "
-                "not belong in the repository",
-                *said,
+                msg(
+                    "the files of commit {hash} have {size} bytes; at most {max_pack_bytes} are sent: weights do "
+                    "not belong in the repository",
+                    hash=commit.hash[:12],
+                    size=size,
+                    max_pack_bytes=MAX_PACK_BYTES,
+                )
             )
         return Packed(name=commit.root.name or "root", hash=commit.hash, data=shadow.pack())
 
@@ -65,7 +69,7 @@ def unpack(packed: Packed, folder: Path) -> Path:
         done = git.run_git(arguments, ours, root, stdin)
         if done.returncode:
             why = git.last_line(done.stderr)
-            raise UsageError("git cannot unpack commit {hash}: {last_line}", packed.hash[:12], why)
+            raise UsageError(msg("git cannot unpack commit {hash}: {reason}", hash=packed.hash[:12], reason=why))
 
     _init(run, packed.hash)
     run("index-pack", "--stdin", stdin=packed.data)
@@ -105,8 +109,9 @@ def fetch(url: str, hash_: str, folder: Path) -> git.Commit:
             for secret in filter(None, (own, own.partition(":")[2] or own) if hidden else ()):
                 why = why.replace(secret, "removed")
             place, why = without_secrets(clean), without_secrets(why)
-            said = (hash_[:12], place, why)
-            raise UsageError("cannot fetch {hash} from {without_secrets}: {without_secrets2}", *said)
+            raise UsageError(
+                msg("cannot fetch {hash} from {address}: {reason}", hash=hash_[:12], address=place, reason=why)
+            )
 
     _init(run, hash_)
     run("fetch", "-q", "--depth=1", "--no-tags", "--no-write-fetch-head", "--", clean, hash_)

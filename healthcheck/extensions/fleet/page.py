@@ -35,7 +35,7 @@ def render(fleet: Fleet, translation: Translation = ENGLISH) -> bytes:
     style = report_page.part("page.css") + report_page.part("fleet.css", __package__)
     lines = [_line(fleet, job) for job in fleet.jobs]
     worst = min((line["verdict"] for line in lines), key=_ORDER.index, default="inconclusive")
-    legend = (msg("{name} {value}", report_page.TONES[tone], word) for tone, word in BY_TONE.items())
+    legend = (msg("{name} {value}", name=report_page.TONES[tone], value=word) for tone, word in BY_TONE.items())
     text = (
         report_page.environment(translation)
         .from_string(report_page.part("fleet.html.j2", __package__))
@@ -79,8 +79,8 @@ def headline(fleet: Fleet) -> str:
     """The number of jobs for each verdict."""
     lasts = [fleet.last(job) for job in fleet.jobs]
     counts = {words: sum(verdict_words(last) == words for last in lasts) for words in _COUNTED}
-    each = joined(", ", (msg("{n} {w}", n, w) for w, n in counts.items() if n))
-    return plural("{n} job: ", "{n} jobs: ", len(lasts), len(lasts)) + each
+    each = joined(", ", (msg("{n} {w}", n=n, w=w) for w, n in counts.items() if n))
+    return plural("{n} job: ", "{n} jobs: ", len(lasts), n=len(lasts)) + each
 
 
 _COUNTED = (msg("ready"), msg("not ready"), msg("inconclusive"), msg("without a result"))
@@ -129,14 +129,19 @@ def _ran_on(fleet: Fleet, job: Job) -> str:
     devices = last.devices if last else ()
     parts = [
         last.node if last else "",
-        plural("device {ids}", "devices {ids}", len(devices), joined(", ", devices)) if devices else "",
-        msg("{attempts} attempts", attempts) if attempts > 1 else "",
+        plural("device {ids}", "devices {ids}", len(devices), ids=joined(", ", devices)) if devices else "",
+        msg("{attempts} attempts", attempts=attempts) if attempts > 1 else "",
     ]
     return joined("; ", filter(None, parts))
 
 
 def _title(facts: StageFacts) -> str:
     """The outcome of a stage in words."""
-    checks = plural("{n} check", "{n} checks", facts.checks, facts.checks)
-    said = msg("{outcome}, {checks}, {time}", BY_TONE[facts.tone.value], checks, duration(facts.seconds))
-    return msg("{name}: {value}", facts.stage.value, said)
+    checks = plural("{n} check", "{n} checks", facts.checks, n=facts.checks)
+    said = msg(
+        "{outcome}, {checks}, {time}",
+        outcome=BY_TONE[facts.tone.value],
+        checks=checks,
+        time=duration(facts.seconds),
+    )
+    return msg("{name}: {value}", name=facts.stage.value, value=said)

@@ -45,8 +45,8 @@ class Show:
     def began(self, job: Job, number: int) -> None:
         """Show that an attempt starts."""
         self._running[job.name] = (time.monotonic(), "")
-        said = msg("attempt {number} begins", number) if number > 1 else msg("the job begins")
-        self._say(Text(self._say_in(msg("{name}: {said}", job.name, said)), style="dim"))
+        said = msg("attempt {number} begins", number=number) if number > 1 else msg("the job begins")
+        self._say(Text(self._say_in(msg("{name}: {said}", name=job.name, said=said)), style="dim"))
 
     def moved(self, running: Running) -> None:
         """Show the stage of a job."""
@@ -63,7 +63,7 @@ class Show:
             f"{attempt.job}: ",
             (say(page.verdict_words(attempt)), COLOURS[attempt.verdict]),
             f" ({', '.join(filter(None, (say(duration(attempt.seconds)), attempt.node)))})",
-            f"; {say(msg('it is tried again'))}" if again else "",
+            "; " + say(msg("it is tried again")) if again else "",
             f": {say(page.said(attempt))}" if attempt.verdict is not Verdict.READY else "",
         ]
         self._say(Text.assemble(f"[{len(self._ended)}/{self._total}] ", *parts))

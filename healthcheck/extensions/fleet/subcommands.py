@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _verify(options: argparse.Namespace) -> ExitStatus:
     if options.retries < 0 or not math.isfinite(options.time_limit):
-        raise UsageError("--retries {retries} is less than 0", options.retries)
+        raise UsageError(msg("--retries {retries} is less than 0", retries=options.retries))
     asked = _jobs(options)
     out = options.out.absolute()
     output.refuse_unwritable(None, out=out)
@@ -46,7 +46,7 @@ def _verify(options: argparse.Namespace) -> ExitStatus:
                 terms = Terms(level=options.runner, limit_s=DEFAULT_LOOK_S, own_network=own_network)
                 failing = looks.left_out(_look(machines, out, terms))
                 machines.leave_out(failing.keys())
-                left_out += tuple(msg("{name}: {why}", name, why) for name, why in failing.items())
+                left_out += tuple(msg("{name}: {why}", name=name, why=why) for name, why in failing.items())
             with closing(show.Show(len(asked), translation, quiet=options.quiet)) as listener:
                 fleet = drive.Drive(
                     jobs=asked,
@@ -92,7 +92,7 @@ def _look(machines: Machines, out: Path, terms: Terms) -> tuple[Look, ...]:
     translation = translation_of_the_process()
 
     def tell(who: str, said: str) -> None:
-        print(translation.say(msg("{name}: {why}", who, said)), file=sys.stderr)
+        print(translation.say(msg("{name}: {why}", name=who, why=said)), file=sys.stderr)
 
     looked = looks.looked_at(machines, out, terms, tell)
     print("\n".join(looks.table(looked, translation)))
@@ -112,12 +112,12 @@ def _machines(on: str, own_network: bool) -> tuple[Machines, tuple[str, ...]]:
         from healthcheck.extensions.fleet.on_ray import Cluster  # noqa: PLC0415 - Ray is an extra, and takes a second
     except ImportError as error:
         raise UsageError(
-            "--on {on} needs Ray ({error}): pip install 'npu-adapter-kit[fleet]'", on, error
+            msg("--on {on} needs Ray ({error}): pip install 'npu-adapter-kit[fleet]'", on=on, error=error)
         ) from error
     cluster = Cluster(on, own_network)
     say = translation_of_the_process().say
     for why in cluster.strange:
-        print(f"npu-adapter: {say(msg('left out: {why}', why))}", file=sys.stderr)
+        print("npu-adapter: " + say(msg("left out: {why}", why=why)), file=sys.stderr)
     return cluster, cluster.strange
 
 

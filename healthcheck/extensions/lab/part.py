@@ -58,11 +58,12 @@ def reliability(run: ProbeRun, chosen: Grid) -> tuple[str, Sequence[tuple[float,
     found = _calibration(run, chosen)
     if found is None:
         return None
-    told = (100 * found.error, found.brier, len(found.bins))
     said = msg(
         "Expected calibration error {error:.1f} points, Brier score {brier:.3f}, from the likelihood of each "
         "answer in {bins} bins of equally many; a tall mark is what the likelihood promises.",
-        *told,
+        error=100 * found.error,
+        brier=found.brier,
+        bins=len(found.bins),
     )
     return said, found.bins
 

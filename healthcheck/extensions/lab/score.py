@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     output.refuse_unwritable(options.json)
     probed = load(options.run_folder)
     if not figures.grid(probed).rows:
-        raise UsageError("{run_folder} has no complete sample to score", options.run_folder)
+        raise UsageError(msg("{run_folder} has no complete sample to score", run_folder=options.run_folder))
     columns = options.column or ["score"]
     scores = user_scores.from_file(probed, options.scores, columns, Combine(options.combine))
     user_scores.keep(options.run_folder, scores)
@@ -46,17 +46,30 @@ def as_json(run: ProbeRun, scores: UserScores) -> dict[str, object]:
 
 def lines_of(run: ProbeRun, scores: UserScores) -> Iterator[str]:
     grid = figures.grid(run)
-    yield plain(msg("{values} scores from {source}", len(scores.scores), scores.source))
-    size = (len(grid.rows), grid.repeats)
-    yield msg("{rows} problems × {repeats} samples; one answer is chosen for each problem", *size)
+    yield plain(msg("{values} scores from {source}", values=len(scores.scores), source=scores.source))
+    yield msg(
+        "{rows} problems × {repeats} samples; one answer is chosen for each problem",
+        rows=len(grid.rows),
+        repeats=grid.repeats,
+    )
     yield ""
-    yield msg("{value:>9}  {value2:<15} chosen", msg("right, %"), msg("95 % interval"))
+    yield msg("{share:>9}  {interval:<15} chosen", share=msg("right, %"), interval=msg("95 % interval"))
     for estimate, said in figures.choices(run):
-        interval = msg("{low:.1f} to {high:.1f}", 100 * estimate.low, 100 * estimate.high)
-        row = (100 * estimate.value, interval, said, estimate.name)
-        yield msg("{value:>9.2f}  {interval:<15} {said} ({name})", *row)
+        interval = msg("{low:.1f} to {high:.1f}", low=100 * estimate.low, high=100 * estimate.high)
+        yield msg(
+            "{value:>9.2f}  {interval:<15} {said} ({name})",
+            value=100 * estimate.value,
+            interval=interval,
+            said=said,
+            name=estimate.name,
+        )
     if any(score < 0 for _, _, score in scores.scores):
         yield msg("note: a negative score has no weight in a vote, so that scores only rank here")
     yield ""
-    kept = (run.folder / user_scores.STORED, run.folder / METRICS)
-    yield plain(msg("Kept in {folder}; figures for every k are in {folder2}", *kept))
+    yield plain(
+        msg(
+            "Kept in {folder}; figures for every k are in {report}",
+            folder=run.folder / user_scores.STORED,
+            report=run.folder / METRICS,
+        )
+    )

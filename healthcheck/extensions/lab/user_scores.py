@@ -51,7 +51,7 @@ def stored(folder: Path) -> UserScores:
     try:
         return json_text.load_as(read_bounded(path, MAX_FILE_BYTES), UserScores)
     except JsonError as error:
-        raise UsageError("{folder} is damaged: {error}", folder, error) from error
+        raise UsageError(msg("{folder} is damaged: {error}", folder=folder, error=error)) from error
 
 
 def keep(folder: Path, scores: UserScores) -> None:
@@ -84,22 +84,48 @@ def from_file(run: ProbeRun, path: Path, columns: Sequence[str], combine: Combin
         where = f"{path}:{line}"
         weighted = weighted or tuple(_weighted(column, row) for column in columns)
         for column in (column for column, _ in weighted if column not in row):
-            told = (repr(column), ", ".join(row))
-            raise UsageError("{where} has no column {column} (--column names another); it has {row}", where, *told)
+            raise UsageError(
+                msg(
+                    "{where} has no column {column} (--column names another); it has {row}",
+                    where=where,
+                    column=repr(column),
+                    row=", ".join(row),
+                )
+            )
         key = _whole(row.get("problem"), where, msg("problem")), _whole(row.get("repeat"), where, "repeat")
         if key not in asked:
-            raise UsageError("{where}: the run has no sample of problem {key}, repeat {key2}", where, *key)
+            raise UsageError(
+                msg(
+                    "{where}: the run has no sample of problem {problem}, repeat {repeat}",
+                    where=where,
+                    problem=key[0],
+                    repeat=key[1],
+                )
+            )
         if key in values:
-            raise UsageError("{where}: problem {key}, repeat {key2} has a score already", where, key[0], key[1])
+            raise UsageError(
+                msg(
+                    "{where}: problem {problem}, repeat {repeat} has a score already",
+                    where=where,
+                    problem=key[0],
+                    repeat=key[1],
+                )
+            )
         if key in answered:
             values[key] = tuple(_number(row[column], where) for column, _ in weighted)
     missing = sorted(answered - values.keys())
     if missing:
-        lacking = (path, len(missing), len(answered), *missing[0])
+        problem, repeat = missing[0]
         raise UsageError(
-            "{path} has no score for {missing} of {answered} answers; the first is problem {problem}, "
-            "repeat {repeat}",
-            *lacking,
+            msg(
+                "{path} has no score for {missing} of {answered} answers; the first is problem {problem}, "
+                "repeat {repeat}",
+                path=path,
+                missing=len(missing),
+                answered=len(answered),
+                problem=problem,
+                repeat=repeat,
+            )
         )
     one = combined(values, combine, [weight for _, weight in weighted])
     named = ", ".join(columns) + (f" by {combine.value}" if len(columns) > 1 else "")
@@ -116,8 +142,14 @@ def _weighted(text: str, row: Mapping[str, object]) -> tuple[str, float]:
 def _whole(value: object, where: str, name: str) -> int:
     number = _number(value, where) if value is not None else None
     if number is None or not number.is_integer():
-        told = (where, name, repr(value))
-        raise UsageError("{where}: {name} is to be a whole number, as in logs/samples.jsonl, not {value}", *told)
+        raise UsageError(
+            msg(
+                "{where}: {name} is to be a whole number, as in logs/samples.jsonl, not {value}",
+                where=where,
+                name=name,
+                value=repr(value),
+            )
+        )
     return int(number)
 
 
@@ -127,5 +159,5 @@ def _number(value: object, where: str) -> float:
     except (ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise UsageError("{where}: a score is a number, not {value}", where, repr(str(value)[:80]))
+        raise UsageError(msg("{where}: a score is a number, not {value}", where=where, value=repr(str(value)[:80])))
     return number

@@ -168,7 +168,9 @@ async def find(connections: Connections, settings: NumericsSettings) -> tuple[Se
             )
             return server, dialect
         refused.append(reading.error)
-    raise Blocked("the server gives no log-probabilities, so that nothing can be compared: {reason}", refused[0])
+    raise Blocked(
+        msg("the server gives no log-probabilities, so that nothing can be compared: {reason}", reason=refused[0])
+    )
 
 
 async def tokens_of(connections: Connections, model: str, text: str) -> tuple[int, ...]:

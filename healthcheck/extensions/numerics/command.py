@@ -24,27 +24,35 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         f"http://127.0.0.1:{contract.PORT} --reference gpu-numerics",
     )
     parser.add_argument(
-        "url", metavar="URL", help=msg("the server's root, such as http://127.0.0.1:{port}", contract.PORT)
+        "url", metavar="URL", help=msg("the server's root, such as http://127.0.0.1:{port}", port=contract.PORT)
     )
-    parser.add_argument("--model", default="", help="model name (default: the first that the server lists)")
+    parser.add_argument("--model", default="", help=msg("model name (default: the first that the server lists)"))
     parser.add_argument(
         "--reference", type=place, metavar="DIR",
-        help="compare token for token with the run in this folder, or with the weights in it, by transformers",
+        help=msg("compare token for token with the run in this folder, or with the weights in it, by transformers"),
     )  # fmt: skip
-    parser.add_argument("--reference-python", default="", metavar="PYTHON",
-                        help="a Python with torch and transformers, for weights (default: this one)")  # fmt: skip
+    parser.add_argument(
+        "--reference-python",
+        default="",
+        metavar="PYTHON",
+        help=msg("a Python with torch and transformers, for weights (default: this one)"),
+    )
     parser.add_argument("--trust-remote-code", action="store_true",
-                        help="let code that comes with the weights of --reference run")  # fmt: skip
+                        help=msg("let code that comes with the weights of --reference run"))  # fmt: skip
     parser.add_argument("--pairs", type=whole(1), default=_DEFAULT.pairs, metavar="N",
-                        help="comparisons of each kind (default: %(default)s)")  # fmt: skip
+                        help=msg("comparisons of each kind (default: %(default)s)"))  # fmt: skip
     parser.add_argument("--longest", type=whole(1), default=_DEFAULT.longest_tokens, metavar="TOKENS",
-                        help="longest prompt (default: %(default)s)")  # fmt: skip
+                        help=msg("longest prompt (default: %(default)s)"))  # fmt: skip
     parser.add_argument("--max-batch", type=whole(1), default=_DEFAULT.max_batch, metavar="N",
-                        help="largest batch: the server's --max-num-seqs (default: %(default)s)")  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help="choice of the prompts (default: %(default)s)")
-    written = parser.add_argument_group("output")
-    written.add_argument("--out", type=new_place, metavar="DIR",
-                         help="run folder and reference (default: report/numerics-YYYYmmdd-HHMMSS)")  # fmt: skip
+                        help=msg("largest batch: the server's --max-num-seqs (default: %(default)s)"))  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, help=msg("choice of the prompts (default: %(default)s)"))
+    written = parser.add_argument_group(msg("output"))
+    written.add_argument(
+        "--out",
+        type=new_place,
+        metavar="DIR",
+        help=msg("run folder and reference (default: report/numerics-YYYYmmdd-HHMMSS)"),
+    )
     output.arguments(written)
 
 

@@ -74,14 +74,16 @@ def read(status: int, data: bytes) -> Sequence[Reading]:
         for choice in itertools.chain.from_iterable(map(_choices, _answers(data))):
             found.setdefault(int(str(choice.get("index", 0))), []).extend(_positions(choice))
     except (JsonError, KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
-        return [Reading(error=msg("{without} ({error})", WITHOUT, f"{type(error).__name__}: {error}"))]
+        return [
+            Reading(error=msg("{without} ({error})", without=WITHOUT, error=f"{type(error).__name__}: {error}"))
+        ]
     return [_reading(positions) for _, positions in sorted(found.items())] or [_reading(())]
 
 
 def _reading(positions: Sequence[Position]) -> Reading:
     wrong = [value for each in positions for value in each.top.values() if not value <= _LARGEST]
     if wrong:
-        return Reading(error=msg("{wrong} is given as a log-probability", wrong[0]))
+        return Reading(error=msg("{wrong} is given as a log-probability", wrong=wrong[0]))
     return Reading(positions=tuple(positions)) if positions else Reading(error=msg("an answer without a token"))
 
 
@@ -154,18 +156,18 @@ def _position(token: str, items: object, own: JsonValue) -> Position:
     top: dict[str, float] = {}
     for name, value in items or ((token, own),):  # type: ignore[attr-defined]
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise ValueError(msg("{value} is given as a log-probability", value))
+            raise ValueError(msg("{value} is given as a log-probability", value=value))
         top[str(name)] = float(value)
     return Position(token=token, top=top)
 
 
 def _object(value: JsonValue) -> Mapping[str, JsonValue]:
     if not isinstance(value, dict):
-        raise TypeError(msg("{value:.50} instead of an object", repr(value)))
+        raise TypeError(msg("{value:.50} instead of an object", value=repr(value)))
     return value
 
 
 def _list(value: JsonValue) -> Sequence[JsonValue]:
     if not isinstance(value, list):
-        raise TypeError(msg("{value:.50} instead of a list", repr(value)))
+        raise TypeError(msg("{value:.50} instead of a list", value=repr(value)))
     return value

@@ -157,7 +157,7 @@ async def _rounds(bench: Bench, asked: Sequence[Kind], pairs: int, progress: Pro
         if _faulty(found):
             break  # the verdict is settled
         kind = next(kind for kind in asked if (kind.relation, kind.size) == (cell.relation, cell.size))
-        progress.update(msg("once more: {value}", kind.relation.value), done=len(asked), total=len(asked))
+        progress.update(msg("once more: {value}", value=kind.relation.value), done=len(asked), total=len(asked))
         more = _AGAIN * pairs
         async for pair in _once_more(bench.at(cell.suspects, cell.rows, more), kind, more, found):
             found.append(pair)

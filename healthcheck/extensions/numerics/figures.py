@@ -41,7 +41,9 @@ def _by_length(pairs: Iterable[Pair]) -> JsonValue:
     """The largest shift in nats, by relation and prompt length."""
     found: dict[tuple[str, int], float] = {}
     for pair in pairs:
-        said = msg("in a batch of {size}", pair.size) if pair.relation is Relation.BATCH else pair.relation.value
+        said = (
+            msg("in a batch of {size}", size=pair.size) if pair.relation is Relation.BATCH else pair.relation.value
+        )
         place = said, pair.prompt.length
         found[place] = max(found.get(place, 0.0), pair.difference.shift)
     shifts = ((*place, round(largest, 4)) for place, largest in found.items())

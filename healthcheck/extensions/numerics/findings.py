@@ -34,24 +34,24 @@ def judged(run: NumericsRun, relations: Collection[Relation], *, fix: str) -> Fi
         if cell.judgement is Judgement.ROUNDING:
             continue
         make, limit = _SAID_BY[cell.judgement]
-        expected = msg("log-probabilities within {limit:g} of those of the same prompt alone", limit)
+        expected = msg("log-probabilities within {limit:g} of those of the same prompt alone", limit=limit)
         seen, where = _seen(cell, noise), place(cell.relation, cell.size)
         repair = _AGAIN if make is unsettled else fix
         yield make(expected=expected, seen=seen, fix=repair, where=where, evidence={EVIDENCE: _shortest(run, cell)})
     worst = max(cell.worst.difference.shift for cell in chosen)
     pairs = sum(cell.pairs for cell in chosen)
-    yield note(msg("{pairs} comparisons, log-probabilities moved by at most {shift:.2f}", pairs, worst))
+    yield note(msg("{pairs} comparisons, log-probabilities moved by at most {shift:.2f}", pairs=pairs, shift=worst))
 
 
 def name(cell: Cell) -> str:
     """A relation with its size."""
     words = cell.relation.value
     if cell.relation is Relation.BATCH:
-        return msg("in a batch of {size}", cell.size)
+        return msg("in a batch of {size}", size=cell.size)
     if cell.relation is Relation.MIXED_LENGTHS:
-        return msg("in a batch of {size} with prompts of other lengths", cell.size)
+        return msg("in a batch of {size} with prompts of other lengths", size=cell.size)
     if cell.relation in {Relation.DECODED, Relation.AT_EDGE}:
-        return msg("{words} ({size} tokens)", words, cell.size)
+        return msg("{words} ({size} tokens)", words=words, size=cell.size)
     return words
 
 
@@ -59,7 +59,7 @@ def _why_none(run: NumericsRun, relations: Collection[Relation]) -> str:
     if Relation.STREAMED in relations:
         return msg("the server's streams have no log-probabilities")
     if not run.server.takes_ids:
-        return msg("this compares token ids, and the server takes {value}", asked_by(run.server))
+        return msg("this compares token ids, and the server takes {value}", value=asked_by(run.server))
     return msg("no answers to compare")
 
 
@@ -75,14 +75,20 @@ def _seen(cell: Cell, noise: float) -> str:
     beyond, limit = (cell.wrong, FAULT) if cell.wrong else (cell.moved, ROUNDING)
     worst = cell.worst.difference
     prompts = msg("more prompts of suspect lengths") if cell.again else msg("prompts")
-    flip = msg(", and a token that led by {flip:.1f} was not chosen", worst.flip) if worst.flip >= 0.1 else ""
+    flip = msg(", and a token that led by {flip:.1f} was not chosen", flip=worst.flip) if worst.flip >= 0.1 else ""
     again = ""
     if cell.relation is not Relation.AGAIN:
-        again = msg("; the same request again moves them by {noise:.2f}", noise)
-    moved = (name(cell), beyond, cell.pairs, prompts, limit, worst.shift, cell.worst.prompt.length)
-    told = (*moved, flip, again)
+        again = msg("; the same request again moves them by {noise:.2f}", noise=noise)
     return msg(
         "{name}: {beyond} of {pairs} {prompts} moved by more than {limit:g}, at most {shift:.2f} "
         "(prompt of {length}){flip}{again}",
-        *told,
+        name=name(cell),
+        beyond=beyond,
+        pairs=cell.pairs,
+        prompts=prompts,
+        limit=limit,
+        shift=worst.shift,
+        length=cell.worst.prompt.length,
+        flip=flip,
+        again=again,
     )

@@ -81,8 +81,13 @@ def find_python(named: str) -> str:
         return str(programs.python_at(named, OPTION))
     if all(find_spec(name) for name in NEEDS):
         return sys.executable
-    needs = (joined(" and ", NEEDS), OPTION)
-    raise UsageError("weights as a reference need a Python with {needs}: name one with {option}", *needs)
+    raise UsageError(
+        msg(
+            "weights as a reference need a Python with {needs}: name one with {option}",
+            needs=joined(" and ", NEEDS),
+            option=OPTION,
+        )
+    )
 
 
 def compared(run: NumericsRun, weights: Weights, moved: Moved) -> NumericsRun:
@@ -92,14 +97,22 @@ def compared(run: NumericsRun, weights: Weights, moved: Moved) -> NumericsRun:
     """
     began, chosen = time.monotonic(), contexts(run.alone)
     if not chosen:
-        told = (weights.folder, asked_by(run.server))
-        return replace(run, unread=msg("{folder}: it needs token ids, and this server takes {value}", *told))
+        return replace(
+            run,
+            unread=msg(
+                "{folder}: it needs token ids, and this server takes {value}",
+                folder=weights.folder,
+                value=asked_by(run.server),
+            ),
+        )
     try:
         answer = read(weights, [context for context, _ in chosen], moved, logprobs=run.server.logprobs)
     except WeightsUnread as error:
-        return replace(run, unread=msg("{folder}: {error}", weights.folder, error))
+        return replace(run, unread=msg("{folder}: {error}", folder=weights.folder, error=error))
     if answer.trial != run.trial:
-        return replace(run, unread=msg("{folder}: its tokenizer is another one than the server's", weights.folder))
+        return replace(
+            run, unread=msg("{folder}: its tokenizer is another one than the server's", folder=weights.folder)
+        )
     rounded = dict(zip(range(0, len(chosen), ROUNDED), answer.rounded, strict=False))
     steps: list[Step] = []
     for number, (_, reading) in enumerate(chosen):
@@ -152,7 +165,9 @@ def read(weights: Weights, chosen: Sequence[Context], moved: Moved, *, logprobs:
         try:
             return json_text.load_as(files.read_bounded(answer, _ANSWER_BYTES), Answer)
         except (UsageError, JsonError) as error:
-            raise WeightsUnread(msg("transformers gave no answer that can be read ({error})", error)) from error
+            raise WeightsUnread(
+                msg("transformers gave no answer that can be read ({error})", error=error)
+            ) from error
 
 
 def _run(command: Sequence[str], home: str, moved: Moved) -> None:
@@ -171,18 +186,24 @@ def _run(command: Sequence[str], home: str, moved: Moved) -> None:
     try:
         status = ran(command, follow, deadline_s=DEADLINE_S, cwd=home, env=environment)
     except OSError as error:
-        raise WeightsUnread(msg("{command} cannot be run: {reason}", command[0], reason_of(error))) from error
+        raise WeightsUnread(
+            msg("{command} cannot be run: {reason}", command=command[0], reason=reason_of(error))
+        ) from error
     if status is None:
-        raise WeightsUnread(msg("no end within {deadline_s:g} hours", DEADLINE_S / 3600))
+        raise WeightsUnread(msg("no end within {deadline_s:g} hours", deadline_s=DEADLINE_S / 3600))
     if status:
         raise WeightsUnread(_reason(b"".join(tail).decode("utf-8", "replace"), status))
 
 
 def _reason(text: str, status: int) -> str:
-    lines = text.splitlines() or [msg("it ended with status {status}", status)]
+    lines = text.splitlines() or [msg("it ended with status {status}", status=status)]
     if "trust_remote_code" in text:
         return msg("its own Python code would have to run, which --trust-remote-code allows")
     if "No module named" in lines[-1]:
-        told = (shortened(lines[-1], 200), joined(" and ", NEEDS), OPTION)
-        return msg("{lines}: name a Python with {needs} with {option}", *told)
-    return msg("transformers ended with status {status}: {lines}", status, shortened(lines[-1], 300))
+        return msg(
+            "{lines}: name a Python with {needs} with {option}",
+            lines=shortened(lines[-1], 200),
+            needs=joined(" and ", NEEDS),
+            option=OPTION,
+        )
+    return msg("transformers ended with status {status}: {lines}", status=status, lines=shortened(lines[-1], 300))

@@ -36,12 +36,12 @@ def run(options: argparse.Namespace) -> int:
     output.end_with_a_report()
     against = _against(options)
     with closing(output.progress(options)) as progress:
-        progress.stage(Stage.NUMERICS, msg("comparing log-probabilities of {url}", settings.url))
+        progress.stage(Stage.NUMERICS, msg("comparing log-probabilities of {url}", url=settings.url))
         ledger = Ledger(progress)
         measured = ledger.judge_or_stop(CHECKS, lambda: facts.measure(settings, progress, against))
     about = provenance.kit() | (facts.provenance(measured) if measured else {})
     figures = metrics(measured) if measured else {}
-    report = ledger.report(msg("numerics of {url}", settings.url), figures, about)
+    report = ledger.report(msg("numerics of {url}", url=settings.url), figures, about)
     published = output.publish(options, report, folder if measured or options.out else None)
     if measured and published.folder:
         reference.keep(folder, measured)
@@ -50,7 +50,8 @@ def run(options: argparse.Namespace) -> int:
             translation = translation_of_the_process()
             usual = translation.labelled(msg("Run folder"), str(folder))
             offer = msg(
-                "Run folder: {folder} (a reference for: npu-adapter numerics URL --reference {folder})", folder
+                "Run folder: {folder} (a reference for: npu-adapter numerics URL --reference {folder})",
+                folder=folder,
             )
             print(translation.say(offer) if report.verdict is Verdict.READY else usual)
     return published.status

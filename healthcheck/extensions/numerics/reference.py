@@ -24,6 +24,7 @@ from healthcheck.extensions.numerics.records import (
 from healthcheck.extensions.numerics.relations import Bench, token_ids
 from healthcheck.system import files, json_text
 from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import msg
 
 FILE = "numerics.json"
 STEPS = (0, 2, 5)
@@ -48,14 +49,20 @@ def load(folder: Path) -> Reference:
     path = folder / FILE
     if not path.is_file():
         raise UsageError(
-            "{folder} has no {file}: name the folder of `npu-adapter numerics URL --out`", folder, FILE
+            msg(
+                "{folder} has no {file}: name the folder of `npu-adapter numerics URL --out`",
+                folder=folder,
+                file=FILE,
+            )
         )
     try:
         kept = json_text.load_as(files.read_bounded(path, _MOST_BYTES), Reference)
     except (OSError, JsonError, ValueError) as error:
-        raise UsageError("cannot read {path}: {error}", path, error) from error
+        raise UsageError(msg("cannot read {path}: {error}", path=path, error=error)) from error
     if not kept.readings:
-        raise UsageError("{folder} is not a reference: its server took no token ids, or gave no answers", folder)
+        raise UsageError(
+            msg("{folder} is not a reference: its server took no token ids, or gave no answers", folder=folder)
+        )
     return replace(kept, place=str(folder))
 
 
@@ -66,9 +73,11 @@ def refuse_unlike(reference: Reference, server: Server, trial: TokenIds) -> None
         UsageError: they do not, or the server accepts no token ids.
     """
     if not server.takes_ids:
-        raise UsageError("a reference needs token ids, and this server takes {value}", asked_by(server))
+        raise UsageError(msg("a reference needs token ids, and this server takes {value}", value=asked_by(server)))
     if reference.trial != trial:
-        raise UsageError("{place} is not a reference for this model: its tokenizer is another one", reference.place)
+        raise UsageError(
+            msg("{place} is not a reference for this model: its tokenizer is another one", place=reference.place)
+        )
 
 
 async def steps(bench: Bench, reference: Reference, moved: Callable[..., None]) -> list[Step]:

@@ -16,30 +16,40 @@ from healthcheck.text.messages import msg
 def _arguments(parser: argparse.ArgumentParser) -> None:
     begin_help(parser, "", "--npus 8 --level 3 --out machine")
     parser.add_argument(
-        "--npus", type=number_types.integer, metavar="N", help="how many NPU devices there must be (default: any)"
+        "--npus",
+        type=number_types.integer,
+        metavar="N",
+        help=msg("how many NPU devices there must be (default: any)"),
     )
     parser.add_argument(
-        "--allow-none", action="store_true", help="the machine is meant to have no NPUs: skip their checks"
+        "--allow-none", action="store_true", help=msg("the machine is meant to have no NPUs: skip their checks")
     )
-    parser.add_argument("--stack", default="", metavar="ROW",
-                        help="the vllm-ascend release to compare versions with (default: the nearest)")  # fmt: skip
+    parser.add_argument(
+        "--stack",
+        default="",
+        metavar="ROW",
+        help=msg("the vllm-ascend release to compare versions with (default: the nearest)"),
+    )
     parser.add_argument("--level", type=int, choices=[depth.value for depth in Depth],
-                        help="how closely to look: 1 takes seconds and leaves the devices alone, "
-                        "2 minutes (default), 3 adds the soak")  # fmt: skip
-    soak = msg("how long all devices compute at level 3, which it implies (default: {soak_minutes})", SOAK_MINUTES)
+                        help=msg("how closely to look: 1 takes seconds and leaves the devices alone, "
+                        "2 minutes (default), 3 adds the soak"))  # fmt: skip
+    soak = msg(
+        "how long all devices compute at level 3, which it implies (default: {soak_minutes})",
+        soak_minutes=SOAK_MINUTES,
+    )
     parser.add_argument("--soak", type=number_types.positive, metavar="MINUTES", help=soak)
     parser.add_argument("--baseline", type=place, metavar="FILE",
-                        help="compare with the report.json of an earlier run")  # fmt: skip
+                        help=msg("compare with the report.json of an earlier run"))  # fmt: skip
     parser.add_argument("--out", type=new_place, metavar="DIR",
-                        help="write report.html, report.json, summary.md")  # fmt: skip
+                        help=msg("write report.html, report.json, summary.md"))  # fmt: skip
     output.extensions_argument(parser)
     output.arguments(parser)
-    recorded = parser.add_argument_group("recordings")
+    recorded = parser.add_argument_group(msg("recordings"))
     recorded.add_argument("--save", type=new_place, metavar="FILE",
-                          help="also record the machine, for an issue: without secrets, names of hosts and "
-                          "users, addresses and serial numbers")  # fmt: skip
+                          help=msg("also record the machine, for an issue: without secrets, names of hosts and "
+                          "users, addresses and serial numbers"))  # fmt: skip
     recorded.add_argument("--replay", type=place, metavar="FILE",
-                          help="judge a machine that --save recorded, instead of this one")  # fmt: skip
+                          help=msg("judge a machine that --save recorded, instead of this one"))  # fmt: skip
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -65,9 +65,9 @@ def _save(recorder: Recorder, file: Path, report: Report) -> None:
     """Write the recording, unless the machine did not even answer the first level: nothing could be judged."""
     if report.metrics:
         recorder.save(file)
-        said = msg("Recorded in {file}. Read it before you pass it on, then attach it to the issue.", file)
+        said = msg("Recorded in {file}. Read it before you pass it on, then attach it to the issue.", file=file)
     else:
-        said = msg("Interrupted before the machine had answered: {file} was not written.", file)
+        said = msg("Interrupted before the machine had answered: {file} was not written.", file=file)
     tell(said)
 
 
@@ -75,7 +75,9 @@ def _replay(options: argparse.Namespace) -> int:
     """Judge a recording by the expectations and at the level of the recorded run, unless others are given."""
     if options.save or options.soak:
         given = "--save" if options.save else "--soak"
-        raise UsageError("{option} needs a machine, and --replay judges a recording: write one of them", given)
+        raise UsageError(
+            msg("{option} needs a machine, and --replay judges a recording: write one of them", option=given)
+        )
     recording = load(options.replay)
     asked = recording.asked
     options.level = options.level or asked.level.value
@@ -141,8 +143,13 @@ def _metrics(facts: RunnerFacts, at: str) -> dict[str, JsonValue]:
 
 def _wanted(options: argparse.Namespace) -> Wanted:
     if options.npus is not None and not 1 <= options.npus <= MAX_NPUS:
-        given = options.npus, MAX_NPUS
-        raise UsageError("--npus {npus}: a number from 1 to {max_npus}; for none, write --allow-none", *given)
+        raise UsageError(
+            msg(
+                "--npus {npus}: a number from 1 to {max_npus}; for none, write --allow-none",
+                npus=options.npus,
+                max_npus=MAX_NPUS,
+            )
+        )
     if options.npus and options.allow_none:
         both = msg("--npus says that there are NPUs, --allow-none that there may be none: write one of them")
         raise UsageError(both)
@@ -161,8 +168,16 @@ def _wanted(options: argparse.Namespace) -> Wanted:
 
 def _depth(options: argparse.Namespace) -> Depth:
     if options.soak and options.soak > MAX_SOAK_MINUTES:
-        raise UsageError(msg("--soak {soak:g}: at most {max_soak_minutes} minutes", options.soak, MAX_SOAK_MINUTES))
+        raise UsageError(
+            msg(
+                "--soak {soak:g}: at most {max_soak_minutes} minutes",
+                soak=options.soak,
+                max_soak_minutes=MAX_SOAK_MINUTES,
+            )
+        )
     if options.soak and options.level not in {None, Depth.SOAK.value}:
-        raise UsageError(msg("--soak is for --level {value}, not --level {level}", Depth.SOAK.value, options.level))
+        raise UsageError(
+            msg("--soak is for --level {value}, not --level {level}", value=Depth.SOAK.value, level=options.level)
+        )
     chosen = Depth.SOAK if options.soak else Depth.MINUTES
     return Depth(options.level) if options.level else chosen

@@ -11,7 +11,7 @@ def holder_words(holder: Holder) -> str:
     """A process as npu-smi names it."""
     name = f" ({holder.name})" if holder.name else ""
     memory = "?" if holder.memory_mib is None else holder.memory_mib
-    return msg("process {pid}{name} with {memory_mib} MB", holder.pid, name, memory)
+    return msg("process {pid}{name} with {memory_mib} MB", pid=holder.pid, name=name, memory_mib=memory)
 
 
 def freeing(facts: RunnerFacts, chip: Chip) -> str:
@@ -20,4 +20,4 @@ def freeing(facts: RunnerFacts, chip: Chip) -> str:
     if not pids:
         return msg("end the server that holds it, or use another chip")
     place = msg(" on the host") if facts.host.container else ""
-    return msg("end it: kill {pids}{place}", " ".join(pids[:8]), place)
+    return msg("end it: kill {pids}{place}", pids=" ".join(pids[:8]), place=place)

@@ -47,11 +47,11 @@ def query(machine: Machine, devices: tuple[int, ...]) -> Links:
     if first.missing:
         return Links(trouble=msg("hccn_tool is not installed here"))
     if first.trouble:
-        return Links(trouble=msg("hccn_tool: {trouble}", first.trouble))
+        return Links(trouble=msg("hccn_tool: {trouble}", trouble=first.trouble))
     ports = tuple(_port(machine, command, device) for device in devices[:MAX_PORTS])
     if not any(port.link or port.health for port in ports):
         answer = (first.text.strip() or "nothing").splitlines()[0][:200]
-        return Links(trouble=msg("hccn_tool answers {answer}", repr(answer)))
+        return Links(trouble=msg("hccn_tool answers {answer}", answer=repr(answer)))
     return Links(ports=ports)
 
 

@@ -43,9 +43,9 @@ class _Place:
     def said(self) -> str:
         """The step in words."""
         if self.step == "begin":
-            return msg("device {index}", self.index)
+            return msg("device {index}", index=self.index)
         if self.step in {"device", "product"}:
-            return msg("the product on device {index}", self.index)
+            return msg("the product on device {index}", index=self.index)
         subject = self.module or self.at or ("" if self.index is None else str(self.index))
         return f"{self.step} {subject}" if subject else self.step
 

@@ -41,7 +41,11 @@ class RealWholeMachine(RealMachine):
                     file.write(os.urandom(BLOCK_BYTES))
                 file.flush()
                 os.fsync(file.fileno())
-                of = msg("a new file of {written_bytes} MiB in {folder}", WRITTEN_BYTES // 2**20, folder)
+                of = msg(
+                    "a new file of {written_bytes} MiB in {folder}",
+                    written_bytes=WRITTEN_BYTES // 2**20,
+                    folder=folder,
+                )
                 return _speed(file.name, of=of)
         except OSError:
             return None

@@ -97,15 +97,27 @@ def load(path: Path) -> Recording:
         recording = json_text.load_few(data, Recording, MAX_VALUES)
         numbers_fit = not has_number_beyond_64_bits(json_text.load(data))
     except JsonError as error:
-        raise UsageError(msg("{path} is not a recording of runner --save: {error}", path, error)) from error
+        raise UsageError(
+            msg("{path} is not a recording of runner --save: {error}", path=path, error=error)
+        ) from error
     if not numbers_fit:
-        raise UsageError("{path} is not a recording of runner --save: it has a number beyond 64 bits", path)
+        raise UsageError(
+            msg("{path} is not a recording of runner --save: it has a number beyond 64 bits", path=path)
+        )
     if recording.schema != SCHEMA:
-        schemas = recording.schema, SCHEMA
-        raise UsageError("{path} has schema {schema}; this kit reads schema {supported}", path, *schemas)
+        raise UsageError(
+            msg(
+                "{path} has schema {schema}; this kit reads schema {supported}",
+                path=path,
+                schema=recording.schema,
+                supported=SCHEMA,
+            )
+        )
     lacking = _lacking(recording)
     if lacking:
-        raise UsageError("{path} is not a whole recording of runner --save: it lacks {lacking}", path, lacking)
+        raise UsageError(
+            msg("{path} is not a whole recording of runner --save: it lacks {lacking}", path=path, lacking=lacking)
+        )
     return recording
 
 

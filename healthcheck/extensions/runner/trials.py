@@ -44,7 +44,7 @@ def minutes(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerF
             if not _is_unrecorded(facts, output):
                 facts = replace(facts, operators=probes.operators(output))
         if world > 1:
-            progress.update(msg("an all-reduce over {world} devices", world))
+            progress.update(msg("an all-reduce over {world} devices", world=world))
             output = tried(children.HCCL, str(world), timeout_s=HCCL_S)
             if _is_unrecorded(facts, output):
                 return replace(facts, stopped=NOT_TRIED)
@@ -62,7 +62,7 @@ def pairs(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFac
     world = working(facts)
     if world < 3 or facts.hccl is None or len(facts.hccl.right) < world:
         return facts
-    progress.update(msg("an all-reduce over each pair of {world} devices", world))
+    progress.update(msg("an all-reduce over each pair of {world} devices", world=world))
     try:
         output = machine.python(children.PAIRS, str(world), sourced=facts.cann.scripts, timeout_s=PAIRS_S)
     except KeyboardInterrupt:
@@ -76,7 +76,9 @@ def soak(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFact
     """Compute on all devices at once for a while. Ctrl-C keeps the measurements so far."""
     world, asked_s = working(facts), facts.wanted.soak_s
     if world:
-        progress.update(msg("the same products on {world} devices for {soak_s:g} min", world, asked_s / 60))
+        progress.update(
+            msg("the same products on {world} devices for {soak_s:g} min", world=world, soak_s=asked_s / 60)
+        )
         words = (f"{asked_s:g}", str(world), str(PRODUCT_SIZE), facts.smi.command)
         limit_s = asked_s + BEFORE_SOAK_S
         try:

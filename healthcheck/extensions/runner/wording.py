@@ -46,7 +46,7 @@ def needs_depth(facts: RunnerFacts, depth: Depth) -> None:
     if facts.reached < depth and facts.wanted.replay:
         raise NotApplicable(facts.stopped or NOT_TRIED)
     if facts.reached < depth:
-        raise NotApplicable(facts.stopped or msg("this is tried at --level {value}", depth.value))
+        raise NotApplicable(facts.stopped or msg("this is tried at --level {value}", value=depth.value))
 
 
 def npus(number: int) -> str:
@@ -56,16 +56,16 @@ def npus(number: int) -> str:
 
 def chip_name(chip: Chip) -> str:
     """The name of a chip, by npu-smi's numbers."""
-    return msg("NPU {npu} chip {chip}", chip.npu, chip.chip)
+    return msg("NPU {npu} chip {chip}", npu=chip.npu, chip=chip.chip)
 
 
 def opening(node: Entry) -> str:
     """The repair of a device node that is closed to this user."""
     group = node.group or "HwHiAiUser"
-    return msg("as root: usermod -a -G {group} USER, then log in again; or run as root", group)
+    return msg("as root: usermod -a -G {group} USER, then log in again; or run as root", group=group)
 
 
 def listed(items: list[str], most: int = 8) -> str:
     """The first items, and the number of further ones."""
-    rest = msg(" and {items} more", len(items) - most) if len(items) > most else ""
+    rest = msg(" and {items} more", items=len(items) - most) if len(items) > most else ""
     return joined(", ", items[:most]) + rest

@@ -22,7 +22,7 @@ from healthcheck.text.messages import joined, msg
 FOLDERS = ("configs", "logs", "predictions", "results", "summary")
 EXPECTED = msg(
     "expected is the zip file that the service offers, or the folder it was unpacked to, with {folders}/ in it",
-    FOLDERS[2],
+    folders=FOLDERS[2],
 )
 MAX_FILES = 5_000
 MAX_ENTRIES = 100_000
@@ -64,14 +64,14 @@ def open_reports(path: Path) -> tuple[ReportFiles, ...]:
         entries = _of_zip(path)
     else:
         found = msg("it is neither a folder nor a file") if path.exists() else msg("there is nothing of that name")
-        raise UsageError("{path}: {found}; {expected}", path, found, EXPECTED)
+        raise UsageError(msg("{path}: {found}; {expected}", path=path, found=found, expected=EXPECTED))
     by_root: dict[str, dict[str, bytes]] = {}
     passed_over, total, lines = list[str](), 0, 0
     for name, data, why_not in entries:
         place = _place(name)
         if why_not or place is None:
             if why_not:
-                passed_over.append(msg("{name}: {why_not}", repr(name), why_not))
+                passed_over.append(msg("{name}: {why_not}", name=repr(name), why_not=why_not))
             continue
         root, below = place
         total += len(data)
@@ -79,16 +79,29 @@ def open_reports(path: Path) -> tuple[ReportFiles, ...]:
         files = by_root.setdefault(root, {})
         files[below] = data.removeprefix(codecs.BOM_UTF8)  # editors add it
         if total > MAX_TOTAL_BYTES or len(files) > MAX_FILES:
-            most = (MAX_TOTAL_BYTES, MAX_FILES)
             raise UsageError(
-                "{path} holds more than {max_total_bytes} bytes or {max_files} files: no such report", path, *most
+                msg(
+                    "{path} holds more than {max_total_bytes} bytes or {max_files} files: no such report",
+                    path=path,
+                    max_total_bytes=MAX_TOTAL_BYTES,
+                    max_files=MAX_FILES,
+                )
             )
         if lines > MAX_LINES:
-            raise UsageError("{path} holds more than {max_lines} lines: no such report", path, MAX_LINES)
+            raise UsageError(
+                msg("{path} holds more than {max_lines} lines: no such report", path=path, max_lines=MAX_LINES)
+            )
     if not by_root:
-        seen = msg("; passed over: {passed_over}", joined("; ", passed_over[:3])) if passed_over else ""
-        told = (path, ", ".join(FOLDERS), seen, EXPECTED)
-        raise UsageError("{path} has none of a report's folders ({folders}){seen}; {expected}", *told)
+        seen = msg("; passed over: {passed_over}", passed_over=joined("; ", passed_over[:3])) if passed_over else ""
+        raise UsageError(
+            msg(
+                "{path} has none of a report's folders ({folders}){seen}; {expected}",
+                path=path,
+                folders=", ".join(FOLDERS),
+                seen=seen,
+                expected=EXPECTED,
+            )
+        )
     passed = tuple(passed_over)
     return tuple(ReportFiles(root=r, files=files, passed_over=passed) for r, files in sorted(by_root.items()))
 
@@ -113,7 +126,11 @@ def _of_folder(folder: Path) -> Iterator[tuple[str, bytes, str]]:
             count += 1
             if count > MAX_ENTRIES:
                 raise UsageError(
-                    "{folder} has more than {max_entries} files: name the report's own folder", folder, MAX_ENTRIES
+                    msg(
+                        "{folder} has more than {max_entries} files: name the report's own folder",
+                        folder=folder,
+                        max_entries=MAX_ENTRIES,
+                    )
                 )
             if _place(relative) is None:
                 continue
@@ -136,14 +153,20 @@ def _regular_file(path: Path, limit: int) -> tuple[bytes, str]:
 def _of_zip(path: Path) -> Iterator[tuple[str, bytes, str]]:
     left = MAX_TOTAL_BYTES
     if not path.stat().st_size:
-        raise UsageError("{path} is an empty file: download it again", path)
+        raise UsageError(msg("{path} is an empty file: download it again", path=path))
     if not _begins_like_a_zip(path):
-        raise UsageError("{path} is not a zip file; {expected}", path, EXPECTED)
+        raise UsageError(msg("{path} is not a zip file; {expected}", path=path, expected=EXPECTED))
     try:
         with Sparing(path, MAX_DIRECTORY_BYTES) as file, zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
             if len(entries) > MAX_ENTRIES:
-                raise UsageError("{path} has more than {max_entries} entries: no such report", path, MAX_ENTRIES)
+                raise UsageError(
+                    msg(
+                        "{path} has more than {max_entries} entries: no such report",
+                        path=path,
+                        max_entries=MAX_ENTRIES,
+                    )
+                )
             for entry in entries:
                 why_not = _unsafe(entry)
                 data = b""
@@ -152,7 +175,9 @@ def _of_zip(path: Path) -> Iterator[tuple[str, bytes, str]]:
                     left -= len(data)
                 yield entry.filename, data, why_not
     except (zipfile.BadZipFile, NotImplementedError, OSError, OverflowError, ValueError) as error:
-        raise UsageError("{path} is not a complete zip file ({error}): download it again", path, error) from error
+        raise UsageError(
+            msg("{path} is not a complete zip file ({error}): download it again", path=path, error=error)
+        ) from error
 
 
 def _begins_like_a_zip(path: Path) -> bool:
@@ -160,7 +185,7 @@ def _begins_like_a_zip(path: Path) -> bool:
         with path.open("rb") as file:
             return b"PK".startswith(file.read(2))
     except OSError as error:
-        raise UsageError("cannot read {path}: {reason}", path, reason_of(error)) from error
+        raise UsageError(msg("cannot read {path}: {reason}", path=path, reason=reason_of(error))) from error
 
 
 def _unsafe(entry: zipfile.ZipInfo) -> str:

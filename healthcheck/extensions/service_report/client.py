@@ -62,10 +62,13 @@ def find(named: str, deadline_s: float) -> Client:
     if program := programs.find(_PROGRAM):
         return Client((program,), deadline_s)
     raise UsageError(
-        "--client needs AISBench, and neither this Python nor PATH has it: `{install}` (Python 3.10 to 3.12), and "
-        "{option} aisbench",
-        _INSTALL,
-        OPTION,
+        msg(
+            "--client needs AISBench, and neither this Python nor PATH has it: `{install}` (Python 3.10 to "
+            "3.12), and "
+            "{option} aisbench",
+            install=_INSTALL,
+            option=OPTION,
+        )
     )
 
 
@@ -86,7 +89,9 @@ def run(client: Client, asked: ClientTask, url: str, folder: Path, progress: Pro
         try:
             process = started(words, cwd=scratch, env=kept, stderr=subprocess.STDOUT)
         except OSError as error:
-            raise Blocked("{command} cannot be run: {reason}", client.command[0], reason_of(error)) from error
+            raise Blocked(
+                msg("{command} cannot be run: {reason}", command=client.command[0], reason=reason_of(error))
+            ) from error
         try:
             in_time = _follow(process, folder / LOG, time.monotonic() + client.deadline_s, progress)
         except KeyboardInterrupt:
@@ -94,8 +99,8 @@ def run(client: Client, asked: ClientTask, url: str, folder: Path, progress: Pro
         finally:
             _end(process)
     if not in_time:
-        return msg("no end within {deadline_s:g} s", client.deadline_s)
-    return msg("AISBench ended with status {status}", process.returncode) if process.returncode else ""
+        return msg("no end within {deadline_s:g} s", deadline_s=client.deadline_s)
+    return msg("AISBench ended with status {status}", status=process.returncode) if process.returncode else ""
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -131,10 +136,10 @@ def _follow(process: subprocess.Popen[bytes], log: Path, end: float, progress: P
 def _line(done: int, total: int, seconds: float) -> str:
     if done >= total:
         return msg("AISBench grades the answers")
-    said = msg("AISBench: {done}/{total} answers", done, total)
+    said = msg("AISBench: {done}/{total} answers", done=done, total=total)
     if not done:
         return said
-    return said + " · " + msg("{between} s left", round(seconds / done * (total - done)))
+    return said + " · " + msg("{between} s left", between=round(seconds / done * (total - done)))
 
 
 def last_error(folder: Path) -> str:

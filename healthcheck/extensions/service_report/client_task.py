@@ -22,6 +22,7 @@ from healthcheck.stages.probe.run.bank import bank
 from healthcheck.stages.probe.run.folder import load
 from healthcheck.stages.probe.settings import settings_of
 from healthcheck.system import json_text
+from healthcheck.text.messages import msg
 
 NAME = "npu_adapter_task"
 """Of both configuration files; AISBench searches them by name among several hundred of its own."""
@@ -77,7 +78,7 @@ def of_options(asked: ProbeOptions) -> ClientTask:
     """
     allowed = _SETTINGS | ({"reference"} if asked.reference else _PROBLEMS)
     if foreign := sorted(given(asked).keys() - allowed):
-        raise UsageError("--client takes no {names} here: leave it out", ", ".join(foreign))
+        raise UsageError(msg("--client takes no {names} here: leave it out", names=", ".join(foreign)))
     if asked.reference:
         base = like(load(Path(asked.reference)))
     else:
@@ -112,11 +113,14 @@ def _own_problems(asked: ProbeOptions) -> tuple[Problem, ...]:
 def _gradable(problems: Sequence[Problem]) -> tuple[Problem, ...]:
     for problem in problems:
         if problem.images or not emulated(problem):
-            told = (problem.id, repr(problem.answer[:40]))
             raise UsageError(
-                "AISBench grades GSM8K rows here, questions in words with a number as the answer, and {id} with "
-                "the answer {answer} is none: name other problems, such as --family arithmetic",
-                *told,
+                msg(
+                    "AISBench grades GSM8K rows here, questions in words with a number as the answer, and {id} "
+                    "with "
+                    "the answer {answer} is none: name other problems, such as --family arithmetic",
+                    id=problem.id,
+                    answer=repr(problem.answer[:40]),
+                )
             )
     return tuple(problems)
 

@@ -14,6 +14,7 @@ from healthcheck.report.schema import CheckDocument, FindingDocument, ReportDocu
 from healthcheck.report.words import plain
 from healthcheck.system import files, json_text
 from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import msg
 
 MAX_BYTES = 64 * 2**20
 MOST_VALUES = 2_000_000
@@ -28,7 +29,9 @@ def load(path: Path) -> Report:
     try:
         document = json_text.load_few(files.read_bounded(path, MAX_BYTES), ReportDocument, MOST_VALUES)
     except JsonError as error:
-        raise UsageError("{path} is not a report.json of npu-adapter: {error}", path, error) from error
+        raise UsageError(
+            msg("{path} is not a report.json of npu-adapter: {error}", path=path, error=error)
+        ) from error
     rules, said = _rules(), _said(document)
     return Report(
         verdict=document.verdict,

@@ -51,9 +51,11 @@ def readings_of(place: Path) -> list[Reading]:
     readings = list(read_tasks(task for report in open_reports(place) for task in tasks_of(report)))
     if not readings:
         raise UsageError(
-            "{report} has neither predictions nor results nor a summary that can be read; {expected}",
-            place,
-            EXPECTED,
+            msg(
+                "{report} has neither predictions nor results nor a summary that can be read; {expected}",
+                report=place,
+                expected=EXPECTED,
+            )
         )
     return readings
 
@@ -61,7 +63,7 @@ def readings_of(place: Path) -> list[Reading]:
 def _show_own(path: Path, options: argparse.Namespace) -> int:
     """Print a report of this kit in the reader's language; returns the exit status of its run."""
     if options.json:
-        raise UsageError("{path} is JSON already: leave --json away", path)
+        raise UsageError(msg("{path} is JSON already: leave --json away", path=path))
     report = document.load(path)
     translation = translation_of_the_process()
     if options.verbose:
@@ -79,16 +81,27 @@ def as_json(readings: list[Reading]) -> dict[str, object]:
 def lines_of(reading: Reading) -> Iterator[str]:
     task = reading.task
     place = f"{task.root}/" if task.root else ""
-    named = (place, task.model, task.dataset, task.version or msg("unknown"))
-    yield plain(msg("{place}{model} on {dataset}, version {version}", *named))
+    yield plain(
+        msg(
+            "{place}{model} on {dataset}, version {version}",
+            place=place,
+            model=task.model,
+            dataset=task.dataset,
+            version=task.version or msg("unknown"),
+        )
+    )
     if reading.grid:
-        counts = (len(reading.grid), reading.repeats, len(reading.samples))
-        yield msg("{grid} problems × {repeats} samples, {samples} answered", *counts)
+        yield msg(
+            "{grid} problems × {repeats} samples, {samples} answered",
+            grid=len(reading.grid),
+            repeats=reading.repeats,
+            samples=len(reading.samples),
+        )
     yield ""
     yield from _table(reading)
     width = max(60, shutil.get_terminal_size((100, 40)).columns - 1)
     for remark in remarks(reading):
-        said = plain(msg("{labels}: {said}", _LABELS[remark.level], _said(remark)))
+        said = plain(msg("{labels}: {said}", labels=_LABELS[remark.level], said=_said(remark)))
         yield from output.paragraph(said, width, "      ")
 
 
@@ -106,13 +119,21 @@ def _table(reading: Reading) -> Iterator[str]:
     yield from side_by_side({title: cells for title, cells in columns.items() if cells})
     intervals = reading.truth or reading.regraded
     if intervals:
-        kind = (intervals.estimates[0].level, LIKE_THESE)
-        yield msg("percent, in brackets the {level:.0%} interval for other {like_these}", *kind)
+        yield msg(
+            "percent, in brackets the {level:.0%} interval for other {like_these}",
+            level=intervals.estimates[0].level,
+            like_these=LIKE_THESE,
+        )
     if reading.truth:
         average = f"avg@{reading.repeats}" if reading.repeats > 1 else accuracy_name(1)
         again = reading.truth.estimate(average, THIS_BANK)
         if again:
-            yield msg("{average} for {this_bank}: {percent}", average, THIS_BANK, _percent(again))
+            yield msg(
+                "{average} for {this_bank}: {percent}",
+                average=average,
+                this_bank=THIS_BANK,
+                percent=_percent(again),
+            )
     yield ""
 
 
@@ -144,7 +165,7 @@ def _percent(estimate: Estimate) -> str:
 
 
 def _said(remark: Finding) -> str:
-    return msg("{said}. {fix}", sentence(remark), remark.fix) if remark.fix else sentence(remark)
+    return msg("{said}. {fix}", said=sentence(remark), fix=remark.fix) if remark.fix else sentence(remark)
 
 
 def _task_json(reading: Reading) -> dict[str, object]:

@@ -17,6 +17,7 @@ from healthcheck.stages.probe.problems import AnswerKind, Problem
 from healthcheck.stages.probe.statistics.counting import HARD_THRESHOLD, hard
 from healthcheck.stages.probe.statistics.estimates import Summary
 from healthcheck.stages.probe.statistics.summary import Scores, summarize, summarize_scores
+from healthcheck.text.messages import msg
 
 MAX_SAMPLES = 300_000
 """For all tasks of a report, including samples without a prediction."""
@@ -101,10 +102,12 @@ def read_tasks(tasks: Iterable[ClientTask]) -> tuple[Reading, ...]:
     samples = sum(problems * repeats for problems, repeats in map(_size, tasks))
     if samples > MAX_SAMPLES:
         raise UsageError(
-            "the largest number (id) of a problem and the samples of each make {samples} samples; a "
-            "report has at most {max_samples}",
-            samples,
-            MAX_SAMPLES,
+            msg(
+                "the largest number (id) of a problem and the samples of each make {samples} samples; a "
+                "report has at most {max_samples}",
+                samples=samples,
+                max_samples=MAX_SAMPLES,
+            )
         )
     return tuple(map(read_task, tasks))
 

@@ -53,7 +53,7 @@ def _failures(reading: Reading) -> Iterator[Finding]:
     reasons = counted(request.error for request in task.failed)
     if not task.answered:
         lost = bool(task.results) or any(text != "-" for text in task.printed.values())
-        seen = msg("there are none{asked}", ": " + reasons if reasons else "")
+        seen = msg("there are none{asked}", asked=": " + reasons if reasons else "")
         if "-" in task.printed.values():
             seen += msg("; the summary has “-”: every request failed")
         if lost:
@@ -64,22 +64,37 @@ def _failures(reading: Reading) -> Iterator[Finding]:
     if reading.grid and reading.unanswered:
         problems, repeats = len(reading.grid), reading.repeats
         hurt = [i for i, row in enumerate(reading.grid) if any(sample.answered is None for sample in row)]
-        told = (_some(hurt), _counted_as(reading), msg("; errors: ") + reasons if reasons else "")
-        expected = msg("{total} predictions ({grid} problems × {repeats})", problems * repeats, problems, repeats)
-        seen = msg("{unanswered} are missing, of problems {some}; {counted_as}{reasons}", reading.unanswered, *told)
+        expected = msg(
+            "{total} predictions ({grid} problems × {repeats})",
+            total=problems * repeats,
+            grid=problems,
+            repeats=repeats,
+        )
+        seen = msg(
+            "{unanswered} are missing, of problems {some}; {counted_as}{reasons}",
+            unanswered=reading.unanswered,
+            some=_some(hurt),
+            counted_as=_counted_as(reading),
+            reasons=msg("; errors: ") + reasons if reasons else "",
+        )
         fix = msg("find out why the server did not answer; the column “answered requests only” is without them")
         if task.damaged_lines or reading.problems_implied is None:
             fix = msg("download the report again; until then trust the column “answered requests only”")
         yield fail(expected=expected, seen=seen, fix=fix)
     elif reading.grid and task.failed:
-        again = msg("{failed} requests failed first and were answered when the run was resumed", len(task.failed))
+        again = msg(
+            "{failed} requests failed first and were answered when the run was resumed", failed=len(task.failed)
+        )
         yield note(again)
 
 
 def _counted_as(reading: Reading) -> str:
     """How the requests without a prediction were counted, as far as the report shows."""
     if lines := reading.task.damaged_lines:
-        return msg("{damaged_lines} lines of the file cannot be read; “true” counts missing ones as wrong", lines)
+        return msg(
+            "{damaged_lines} lines of the file cannot be read; “true” counts missing ones as wrong",
+            damaged_lines=lines,
+        )
     if reading.problems_implied is None:
         return msg("the printed figures were made with other predictions than these; “true” counts them as wrong")
     return msg("AISBench counted them as wrong answers and shows no failures")
@@ -88,8 +103,11 @@ def _counted_as(reading: Reading) -> str:
 def _figures(reading: Reading) -> Iterator[Finding]:
     task = reading.task
     if reading.problems_implied is None:
-        rows = (_row(task.printed), _row(reading.emulated or {}))
-        seen = msg("printed {row}, but its predictions give {row2}", *rows)
+        seen = msg(
+            "printed {printed}, but its predictions give {recomputed}",
+            printed=_row(task.printed),
+            recomputed=_row(reading.emulated or {}),
+        )
         fix = msg("the results are older than the predictions, or files are missing: evaluate again (--mode eval)")
         yield warn(expected=msg("figures that follow from the predictions"), seen=seen, fix=fix)
     elif more := reading.problems_implied:
@@ -97,7 +115,7 @@ def _figures(reading: Reading) -> Iterator[Finding]:
             "the printed figures come out only with one more problem at the end, which was not answered",
             "the printed figures come out only with {n} more problems at the end, none of which was answered",
             more,
-            more,
+            n=more,
         )
         expected, fix = msg("a prediction of every problem"), msg("find out why the server did not answer them")
         yield warn(expected=expected, seen=seen, fix=fix)
@@ -105,7 +123,7 @@ def _figures(reading: Reading) -> Iterator[Finding]:
     stale = {name for name in written.keys() & task.printed.keys() if written[name] != task.printed[name]}
     if stale:
         expected = msg("a summary of the results file")
-        seen = msg("{stale} differ between the newest summary and results", ", ".join(sorted(stale)))
+        seen = msg("{stale} differ between the newest summary and results", stale=", ".join(sorted(stale)))
         yield warn(expected=expected, seen=seen, fix=msg("trust the results file, or better the predictions"))
 
 
@@ -118,14 +136,20 @@ def _grouping(reading: Reading) -> Iterator[Finding]:
     for name in (f"pass@{n}", f"cons@{n}"):
         true = reading.truth.estimate(name)
         if true and f"{100 * true.value:.2f}" != reading.emulated[name]:
-            figures = (reading.emulated[name], 100 * true.value)
-            wrong.append(msg("{name} {emulated} instead of {value:.2f}", name, *figures))
+            wrong.append(
+                msg(
+                    "{name} {emulated} instead of {value:.2f}",
+                    name=name,
+                    emulated=reading.emulated[name],
+                    value=100 * true.value,
+                )
+            )
     if wrong:
         seen = msg(
             "groups of samples of different problems, AISBench's own error (its first group has problems "
             "{some}): {wrong}",
-            members,
-            joined("; ", wrong),
+            some=members,
+            wrong=joined("; ", wrong),
         )
         fix = msg("use the true figures; average and accuracy are not affected")
         yield warn(expected=msg("samples grouped by problem"), seen=seen, fix=fix)
@@ -141,12 +165,15 @@ def _reasoning(reading: Reading) -> Iterator[Finding]:
     cut = opened or (untagged if len(closed) > MOSTLY_THINKING * len(samples) else [])
     if cut:
         sure = "" if opened else "probably "
-        told = (sure, len(cut), len(samples), where, sum(s.client for s in cut))
         expected = msg("an answer after the reasoning")
         seen = msg(
             "{sure}{cut} of {samples} answers are reasoning that was cut off{where}; AISBench graded the "
             "last number in it ({client} of them counted as right)",
-            *told,
+            sure=sure,
+            cut=len(cut),
+            samples=len(samples),
+            where=where,
+            client=sum(s.client for s in cut),
         )
         fix = msg("a shorter chain of thought, or more room for tokens: this is not the model's accuracy")
         yield warn(expected=expected, seen=seen, fix=fix)
@@ -164,8 +191,8 @@ def _texts(reading: Reading) -> Iterator[Finding]:
         seen = msg(
             "{empty} of {texts} predictions are empty though they count as successes: an error event "
             "inside a 200 stream looks like this, and so does a first token that ends the answer",
-            empty,
-            len(texts),
+            empty=empty,
+            texts=len(texts),
         )
         fix = msg("look into the server's log; check the chat template and the end-of-text token")
         yield warn(expected=msg("a text from every answered request"), seen=seen, fix=fix)
@@ -174,7 +201,11 @@ def _texts(reading: Reading) -> Iterator[Finding]:
     if broken:
         most = broken.most_common()
         seen = joined(
-            "; ", (msg("{count} of {looked_at} answers {name}", n, len(looked_at), name) for name, n in most)
+            "; ",
+            (
+                msg("{count} of {looked_at} answers {name}", count=n, looked_at=len(looked_at), name=name)
+                for name, n in most
+            ),
         )
         fix = msg("this is how a broken deployment looks: npu-adapter explain probe/degenerate says what to try")
         yield warn(expected=msg("text that a person could have written"), seen=seen, fix=fix)
@@ -189,11 +220,16 @@ def _grading(reading: Reading) -> Iterator[Finding]:
         return
     if reading.task.without_gold:
         expected = msg("the right answer beside every prediction")
-        seen = msg("{without_gold} predictions have none (gold), and count as wrong", reading.task.without_gold)
+        seen = msg(
+            "{without_gold} predictions have none (gold), and count as wrong",
+            without_gold=reading.task.without_gold,
+        )
         yield warn(expected=expected, seen=seen, fix=_AGAIN)
     if robbed:
         expected = msg("right answers counted as right")
-        seen = msg("{robbed} right answers were graded wrong: {misread}", len(robbed), _misread(robbed))
+        seen = msg(
+            "{robbed} right answers were graded wrong: {misread}", robbed=len(robbed), misread=_misread(robbed)
+        )
         fix = msg("tell the model to write the bare number last, without separators and units")
         if any(s.answered and s.answered.references for s in robbed):
             fix = msg(
@@ -201,8 +237,13 @@ def _grading(reading: Reading) -> Iterator[Finding]:
             )
         yield warn(expected=expected, seen=seen, fix=fix)
     if gifted:
-        told = (len(gifted), _misread(gifted))
-        yield note(msg("{gifted} answers were graded right that do not seem so: {misread}", *told))
+        yield note(
+            msg(
+                "{gifted} answers were graded right that do not seem so: {misread}",
+                gifted=len(gifted),
+                misread=_misread(gifted),
+            )
+        )
 
 
 def _ungraded(reading: Reading) -> Finding:
@@ -213,7 +254,10 @@ def _ungraded(reading: Reading) -> Finding:
         return warn(expected=expected, seen=seen, fix=_AGAIN)
     grader = reading.task.evaluator or msg("unknown here")
     return note(
-        msg("the client's grader for this data set ({grader}) is not emulated: its figures stand unchecked", grader)
+        msg(
+            "the client's grader for this data set ({grader}) is not emulated: its figures stand unchecked",
+            grader=grader,
+        )
     )
 
 
@@ -225,60 +269,81 @@ def _repeats(reading: Reading) -> Iterator[Finding]:
         return
     same = sum(len(set(row)) == 1 for row in rows)
     temperature = reading.task.setting("generation_kwargs", "temperature")
-    why = msg(" (temperature {temperature})", temperature) if temperature is not None else ""
+    why = msg(" (temperature {temperature})", temperature=temperature) if temperature is not None else ""
     if same > 0.9 * len(rows):
-        told = (same, len(rows), why, n)
         seen = msg(
             "the same text in all samples on {same} of {rows} problems{why}: pass@{n} and cons@{n} then "
             "say no more than the average",
-            *told,
+            same=same,
+            rows=len(rows),
+            why=why,
+            n=n,
         )
         fix = msg("nothing in the submission, if the temperature is the client's; otherwise look for a pinned seed")
-        yield warn(expected=msg("{n} independent samples of each problem", n), seen=seen, fix=fix)
+        yield warn(expected=msg("{n} independent samples of each problem", n=n), seen=seen, fix=fix)
 
 
 def _damage(reading: Reading) -> Iterator[Finding]:
     task = reading.task
     if task.damaged_lines:
-        told = (task.damaged_lines, task.model, task.dataset, MAX_LINE_BYTES)
         seen = msg(
             "{damaged_lines} lines of predictions are damaged and were passed over: in "
             "predictions/{model}/{dataset}.jsonl, not JSON or longer than {max_line_bytes} bytes",
-            *told,
+            damaged_lines=task.damaged_lines,
+            model=task.model,
+            dataset=task.dataset,
+            max_line_bytes=MAX_LINE_BYTES,
         )
         yield warn(expected=msg("whole lines of JSON"), seen=seen, fix=_AGAIN)
     if task.doubled_lines:
-        yield note(msg("{doubled_lines} lines of predictions are there twice, and count once", task.doubled_lines))
+        yield note(
+            msg(
+                "{doubled_lines} lines of predictions are there twice, and count once",
+                doubled_lines=task.doubled_lines,
+            )
+        )
     surplus = len(task.answered) - len(reading.samples) if reading.grid else 0
     if surplus:
-        more = (surplus, reading.repeats)
-        yield note(msg("{surplus} predictions are more than {repeats} of a problem: the first count", *more))
+        yield note(
+            msg(
+                "{surplus} predictions are more than {repeats} of a problem: the first count",
+                surplus=surplus,
+                repeats=reading.repeats,
+            )
+        )
     if task.missing_folders and "-" not in task.printed.values():
         expected = msg("configs, predictions, results, summary")
-        seen = msg("missing or empty: {missing_folders}", ", ".join(task.missing_folders))
+        seen = msg("missing or empty: {missing_folders}", missing_folders=", ".join(task.missing_folders))
         yield warn(expected=expected, seen=seen, fix=_AGAIN)
     for text in task.passed_over[:5]:
-        yield warn(expected=msg("plain files"), seen=msg("passed over {text}", text), fix=_AGAIN)
+        yield warn(expected=msg("plain files"), seen=msg("passed over {text}", text=text), fix=_AGAIN)
     if task.summaries > 1:
         yield note(
-            msg("{summaries} summaries: the run was resumed or evaluated again; the newest counts", task.summaries)
+            msg(
+                "{summaries} summaries: the run was resumed or evaluated again; the newest counts",
+                summaries=task.summaries,
+            )
         )
 
 
 def _meaning(reading: Reading) -> Iterator[Finding]:
     if reading.task.version in KNOWN:
-        yield note(msg("version {version}: {known}", reading.task.version, KNOWN[reading.task.version]))
+        yield note(
+            msg("version {version}: {known}", version=reading.task.version, known=KNOWN[reading.task.version])
+        )
 
 
 def _misread(samples: Sequence[Graded]) -> str:
     shown = ((sample.answered.text.strip()[-60:], sample.client_read) for sample in samples[:3] if sample.answered)
-    return joined("; ", (msg("from {tail} it read {client_read}", repr(tail), read) for tail, read in shown))
+    return joined(
+        "; ", (msg("from {tail} it read {client_read}", tail=repr(tail), client_read=read) for tail, read in shown)
+    )
 
 
 def _some(numbers: Sequence[int]) -> str:
     shown = ", ".join(map(str, numbers[:8]))
-    return shown if len(numbers) <= 8 else msg("{shown} and {numbers} more", shown, len(numbers) - 8)
+    return shown if len(numbers) <= 8 else msg("{shown} and {numbers} more", shown=shown, numbers=len(numbers) - 8)
 
 
 def _row(figures: Mapping[str, str]) -> str:
-    return joined(", ", (msg("{name} {value}", name, value) for name, value in figures.items()))
+    return joined(", ", (msg("{name} {value}", name=name, value=value) for name, value in figures.items()))

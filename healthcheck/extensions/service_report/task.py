@@ -139,7 +139,11 @@ def tasks_of(report: ReportFiles) -> tuple[ClientTask, ...]:
     pairs |= {key for key in printed if key[1] not in {dataset for _, dataset in pairs}}
     if len(pairs) > MAX_TASKS:
         raise UsageError(
-            "{pairs} data sets and models in one report; it has at most {max_tasks}", len(pairs), MAX_TASKS
+            msg(
+                "{pairs} data sets and models in one report; it has at most {max_tasks}",
+                pairs=len(pairs),
+                max_tasks=MAX_TASKS,
+            )
         )
     attempted = {model: _attempted(report, model) for model in {model for model, _ in pairs}}
     config = _newest_config(report)
@@ -159,7 +163,11 @@ def _task(
         records = [record for record in attempted if record.success]
     graded = report.files.get(f"results/{base}.json", b"")
     results, details = _results(graded[: MAX_RESULTS_BYTES + 1])
-    torn = () if results is not None or not graded else (msg("'results/{base}.json': no whole JSON object", base),)
+    torn = (
+        ()
+        if results is not None or not graded
+        else (msg("'results/{base}.json': no whole JSON object", base=base),)
+    )
     version, figures = printed
     unanswered = [record for record in attempted if record.success is False]
     successes = [record for record in records if record.success is not False]
@@ -214,7 +222,10 @@ def _golds(written: set[bytes]) -> dict[bytes, tuple[str, tuple[Reference, ...]]
     """Golds by their JSON text: the text, or several persons' answers; parsed once for all samples."""
     if sum(map(len, written)) > MAX_GOLDS_BYTES:
         raise UsageError(
-            "the right answers (gold) of the predictions have more than {max_golds_bytes} bytes", MAX_GOLDS_BYTES
+            msg(
+                "the right answers (gold) of the predictions have more than {max_golds_bytes} bytes",
+                max_golds_bytes=MAX_GOLDS_BYTES,
+            )
         )
     values = {gold: json_text.load(gold) if gold else "" for gold in written}
     return {

@@ -39,12 +39,12 @@ def probe(options: argparse.Namespace) -> int:
     """Have AISBench ask, print, write JSON; 0 if it came to its end and its figures can be recomputed, else 3."""
     for name in _OF_THE_PROBE:
         if getattr(options, name):
-            raise UsageError("--{name} is for the kit's own probe: leave it away, or --client", name)
+            raise UsageError(msg("--{name} is for the kit's own probe: leave it away, or --client", name=name))
     found, url = client.find(options.aisbench_python, options.client_deadline), sampling.server_root(options.url)
     asked = client_task.of_options(sampling.asked(options))
     folder: Path = options.out or new_report("client")
     if folder.exists() and any(folder.iterdir()):
-        raise UsageError("{folder} is not empty: name another --out", folder)
+        raise UsageError(msg("{folder} is not empty: name another --out", folder=folder))
     output.refuse_unwritable(options.json, out=folder)
     output.end_with_a_report()
     progress = output.progress(options)
@@ -56,7 +56,7 @@ def probe(options: argparse.Namespace) -> int:
     output.show(lines, options.json, lambda: {**read.as_json(readings), "stopped": trouble})
     if options.json != output.STDOUT:
         say = translation_of_the_process()
-        told = msg("{folder} (again: npu-adapter read {place})", folder, folder / client.REPORTS)
+        told = msg("{folder} (again: npu-adapter read {place})", folder=folder, place=folder / client.REPORTS)
         print(say.labelled(msg("Run folder"), say.say(told)))
     done = not trouble and any(reading.truth or reading.regraded for reading in readings)
     return ExitStatus.READY if done else ExitStatus.INCONCLUSIVE
@@ -70,7 +70,7 @@ def in_a_run(options: argparse.Namespace) -> Callable[[Run, str], None]:
             the new one.
     """
     if options.out and (options.out / client.REPORTS).exists():
-        raise UsageError("{folder} is there already: name another --out", options.out / client.REPORTS)
+        raise UsageError(msg("{folder} is there already: name another --out", folder=options.out / client.REPORTS))
     found = client.find(options.aisbench_python, options.client_deadline)
 
     def measure(run: Run, url: str) -> None:
@@ -80,7 +80,7 @@ def in_a_run(options: argparse.Namespace) -> Callable[[Run, str], None]:
             asked = replace(client_task.like(run.measured), model=run.request.model)
             trouble, readings = _measured(found, asked, url, run.request.out, run.progress)
         except KitError as error:  # it decides nothing
-            run.progress.note(msg("AISBench did not measure: {reason}", error))
+            run.progress.note(msg("AISBench did not measure: {reason}", reason=error))
             return
         run.metrics["AISBench"] = json_text.plain(read.as_json(readings))
         run.stopped = run.stopped or trouble * (trouble == client.INTERRUPTED)
@@ -99,7 +99,7 @@ def _measured(
         Blocked: it reported nothing.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    progress.stage(Stage.PROBE, msg("AISBench asks {url}", url))
+    progress.stage(Stage.PROBE, msg("AISBench asks {url}", url=url))
     trouble = client.run(found, asked, url, folder, progress)
     try:
         readings = read.readings_of(folder / client.REPORTS)
@@ -108,12 +108,14 @@ def _measured(
     if any(reading.task.answered or reading.task.failed for reading in readings):
         return trouble, readings
     why, hint = client.last_error(folder) or trouble or msg("it does not say why"), "" if asked.bank else _DEMO
-    raise Blocked("AISBench measured nothing: {why} ({log}){hint}", why, folder / client.LOG, hint)
+    raise Blocked(
+        msg("AISBench measured nothing: {why} ({log}){hint}", why=why, log=folder / client.LOG, hint=hint)
+    )
 
 
 def _lines(reading: Reading, run: ProbeRun | None, trouble: str) -> Iterator[str]:
     if trouble:
-        yield msg("AISBench did not come to its end: {why}. What it measured so far:", trouble)
+        yield msg("AISBench did not come to its end: {why}. What it measured so far:", why=trouble)
     yield from read.lines_of(reading)
     yield ""
     if run and reading.answered and (ours := figures.overall(run)).estimates:
@@ -131,12 +133,12 @@ def _beside(reading: Reading, theirs: Summary, run: ProbeRun, ours: Summary) -> 
     yield from read.side_by_side(columns)
     one, other = _average(theirs), _average(ours)
     if one and other and one.low <= other.high and other.low <= one.high:
-        yield msg("the averages agree within their intervals for {this_bank}", THIS_BANK)
+        yield msg("the averages agree within their intervals for {this_bank}", this_bank=THIS_BANK)
     else:
         yield msg(
             "the averages differ by more than their intervals for {this_bank}: AISBench sends its own prompt, with "
             "four worked examples",
-            THIS_BANK,
+            this_bank=THIS_BANK,
         )
     yield ""
 

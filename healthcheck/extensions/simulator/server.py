@@ -25,6 +25,7 @@ from healthcheck.extensions.simulator.model import SimulatedModel
 from healthcheck.extensions.simulator.request import Request
 from healthcheck.extensions.simulator.responses import BodyWriter, send
 from healthcheck.text.did_you_mean import hint
+from healthcheck.text.messages import msg
 
 MAX_HEAD_BYTES = 2**16
 MAX_BODY_BYTES = 2**26
@@ -49,9 +50,12 @@ class Simulator:
         unknown = [name for name in self.behaviour.faults if named(name) is None]
         if unknown or self.behaviour.dialect not in DIALECTS:
             wrong = unknown[0] if unknown else self.behaviour.dialect
-            told = (repr(wrong), hint(wrong, FAULTS if unknown else DIALECTS))
             raise UsageError(
-                "there is no fault or dialect {wrong}{near} (`npu-adapter simulate --list` shows all)", *told
+                msg(
+                    "there is no fault or dialect {wrong}{near} (`npu-adapter simulate --list` shows all)",
+                    wrong=repr(wrong),
+                    near=hint(wrong, FAULTS if unknown else DIALECTS),
+                )
             )
         self.host, self.port = host, port
         self.requests: list[Request] = []
@@ -76,7 +80,9 @@ class Simulator:
         if self._error:
             self._thread.join()
             reason = reason_of(self._error)
-            raise Blocked("cannot listen on {host}:{port}: {reason}", self.host, self.port, reason) from self._error
+            raise Blocked(
+                msg("cannot listen on {host}:{port}: {reason}", host=self.host, port=self.port, reason=reason)
+            ) from self._error
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -45,8 +45,11 @@ def run(options: argparse.Namespace) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda received, _: asked_to_end.put(received))
     with Simulator(behaviour, host=options.host, port=options.port) as simulator:
-        told = (simulator.url, repr(options.model))
-        said = msg("SIMULATED endpoint, no model behind it: {url} serves {model}", *told)
+        said = msg(
+            "SIMULATED endpoint, no model behind it: {url} serves {model}",
+            url=simulator.url,
+            model=repr(options.model),
+        )
         print(translation_of_the_process().say(said), file=sys.stderr)
         while asked_to_end.empty() and simulator.alive:
             time.sleep(0.2)
@@ -56,10 +59,10 @@ def run(options: argparse.Namespace) -> int:
 def _listed() -> Iterator[str]:
     """The dialects, manners and faults, one per line."""
     say = translation_of_the_process().say
-    yield say(msg("{label}: {text}", msg("dialects"), ", ".join(DIALECTS))) + "\n"
+    yield say(msg("{label}: {text}", label=msg("dialects"), text=", ".join(DIALECTS))) + "\n"
     yield say(msg("manners, all of them honest:"))
     yield from (f"{manner.value:24} {say(text)}" for manner, text in TEXTS.items())
-    yield f"\n{say(msg('faults, each with the check that it trips:'))}"
+    yield "\n" + say(msg("faults, each with the check that it trips:"))
     yield from (f"{fault.name:24} {fault.check:28} {say(fault.text)}" for fault in FAULTS.values())
     yield from (f"{name:24} {'':28} {say(text)}" for name, text in NUMBERED.items())
 
@@ -69,12 +72,19 @@ def _accuracy(text: str) -> Mapping[str, float]:
     for item in filter(None, text.split(",")):
         tier, _, value = item.partition("=")
         if tier not in shares:
-            told = (item, _for_all(item, shares))
-            raise UsageError("--accuracy {item}: write a share for each tier, such as {for_all}", *told)
+            raise UsageError(
+                msg(
+                    "--accuracy {item}: write a share for each tier, such as {for_all}",
+                    item=item,
+                    for_all=_for_all(item, shares),
+                )
+            )
         try:
             shares[tier] = _share(float(value))
         except ValueError as error:
-            raise UsageError("--accuracy {item}: {value} is not a number", item, repr(value)) from error
+            raise UsageError(
+                msg("--accuracy {item}: {value} is not a number", item=item, value=repr(value))
+            ) from error
     return shares
 
 
@@ -87,5 +97,5 @@ def _for_all(item: str, tiers: Iterable[str]) -> str:
 
 def _share(value: float) -> float:
     if not 0 <= value <= 1:
-        raise UsageError("{value} does not lie between 0 and 1", value)
+        raise UsageError(msg("{value} does not lie between 0 and 1", value=value))
     return value

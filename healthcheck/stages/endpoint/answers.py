@@ -145,14 +145,14 @@ def shown(text: str, most: int = _MOST) -> str:
 def response_of(exchange: Exchange) -> str:
     """A response in a few words: its status and the beginning of its body, or the transport's error."""
     if not exchange.status:
-        return msg("no response ({error})", exchange.error)
+        return msg("no response ({error})", error=exchange.error)
     body = beginning(exchange.body[:_READ].decode("utf-8", "replace").strip(), _MOST)
-    words = msg("status {status}", exchange.status)
+    words = msg("status {status}", status=exchange.status)
     if exchange.reason:
-        words = msg("status {status} {reason}", exchange.status, exchange.reason)
+        words = msg("status {status} {reason}", status=exchange.status, reason=exchange.reason)
     if exchange.error:
-        words += msg(", then {error}", exchange.error)
-    return msg("{words}: {body}", words, repr(body)) if body else words
+        words += msg(", then {error}", error=exchange.error)
+    return msg("{words}: {body}", words=words, body=repr(body)) if body else words
 
 
 def request_of(exchange: Exchange) -> str:

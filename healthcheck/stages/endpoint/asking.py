@@ -53,7 +53,7 @@ class Asker:
 
     def say_step(self, step: str, done: int = 0) -> None:
         """Report a step, and how long it may wait for an answer."""
-        text = msg("endpoint, up to {limit_s:.0f} s an answer: {step}", self.limits.total_s, step)
+        text = msg("endpoint, up to {limit_s:.0f} s an answer: {step}", limit_s=self.limits.total_s, step=step)
         self.progress.update(text, done=done, total=_STEPS)
 
     def body(

@@ -70,9 +70,15 @@ def heard(
     able = repeats(talk.word, talk.same) and not repeats(talk.word, talk.alone)
     if each and fewer and more:
         if more - fewer < each * _UNITS_MORE / 2:
-            grown = (each * _UNITS_MORE, _UNITS_MORE * len(FILLER), what)
-            expected = msg("some {each:.0f} prompt tokens more with {units_more} characters more in {what}", *grown)
-            yield about(longer).fail(expected=expected, seen=msg("{more} after {fewer}", more, fewer), fix=fix)
+            expected = msg(
+                "some {each:.0f} prompt tokens more with {units_more} characters more in {what}",
+                each=each * _UNITS_MORE,
+                units_more=_UNITS_MORE * len(FILLER),
+                what=what,
+            )
+            yield about(longer).fail(
+                expected=expected, seen=msg("{more} after {fewer}", more=more, fewer=fewer), fix=fix
+            )
             return
         forgotten = warn
         thinks = not ended(talk.same) and not ended(exchange)  # thoughts that were cut may come to the word later
@@ -83,6 +89,8 @@ def heard(
     if not able:
         raise NotApplicable(MUTE)
     word = repr(talk.word)
-    expected = msg("the code word {word} from {what}; within one message the model repeats it", word, what)
-    seen = msg("{said}, and no word of it in {again} more answers", shown(said(exchange)), len(again))
+    expected = msg(
+        "the code word {word} from {what}; within one message the model repeats it", word=word, what=what
+    )
+    seen = msg("{said}, and no word of it in {again} more answers", said=shown(said(exchange)), again=len(again))
     yield forgotten(expected=expected, seen=seen, fix=fix, where=request_of(exchange))

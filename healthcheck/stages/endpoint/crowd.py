@@ -103,7 +103,11 @@ def _anothers_words(crowd: Crowd) -> Iterator[str]:
     words = [line.split()[0] for line in crowd.lines]
     for index, text in _said(crowd):
         if other := next((word for word in words if word != words[index] and word in text), ""):
-            yield msg("the stream with the code word {words} answered {other}", repr(words[index]), repr(other))
+            yield msg(
+                "the stream with the code word {words} answered {other}",
+                words=repr(words[index]),
+                other=repr(other),
+            )
 
 
 def _anothers_answers(crowd: Crowd) -> Iterator[str]:
@@ -119,7 +123,9 @@ def _anothers_answers(crowd: Crowd) -> Iterator[str]:
     telling = len(set(second)) > len(second) // 2
     for index, (text, again) in enumerate(zip(first, second, strict=False)):
         if telling and len(text) >= _TELLING_CHARACTERS and text != again and text in second:
-            yield msg("the stream with the code word {words} has the answer to another prompt", repr(words[index]))
+            yield msg(
+                "the stream with the code word {words} has the answer to another prompt", words=repr(words[index])
+            )
 
 
 def _shared_events(crowd: Crowd) -> Iterator[str]:
@@ -127,7 +133,7 @@ def _shared_events(crowd: Crowd) -> Iterator[str]:
     for index, identities in enumerate(names):
         others = {name for other, given in enumerate(names) if other != index for name in given}
         if len(identities) > 1 and others & set(identities):
-            yield msg("one stream has the events of several: {identities}", ", ".join(identities[:3]))
+            yield msg("one stream has the events of several: {identities}", identities=", ".join(identities[:3]))
 
 
 def still_right(interview: Interview, exchange: Exchange, *, line: int, after: str, fix: str) -> Findings:
@@ -135,7 +141,13 @@ def still_right(interview: Interview, exchange: Exchange, *, line: int, after: s
     crowd = interview.crowd
     before = [said(exchanges[line]) for exchanges in crowd.rounds if len(exchanges) > line]
     if not answered(exchange) or (before and all(before) and not said(exchange)):
-        expected = msg("after {after}: an answer as before", after)
+        expected = msg("after {after}: an answer as before", after=after)
         yield about(exchange).fail(expected=expected, seen=response_of(exchange), fix=fix)
     elif len(set(before)) == 1 and said(exchange) != before[0]:
-        yield note(msg("after {after}, another answer at temperature 0: {said}", after, shown(said(exchange), 80)))
+        yield note(
+            msg(
+                "after {after}, another answer at temperature 0: {said}",
+                after=after,
+                said=shown(said(exchange), 80),
+            )
+        )

@@ -154,7 +154,10 @@ def _openings(asker: Asker, names: list[str]) -> tuple[Opening, ...]:
     openings: list[Opening] = []
     for name, left_out in tries:
         asker.say_step(
-            msg("a first answer (its first text within {first_event_s:.0f} s)", asker.limits.first_event_s)
+            msg(
+                "a first answer (its first text within {first_event_s:.0f} s)",
+                first_event_s=asker.limits.first_event_s,
+            )
         )
         asking = replace(asker, name=name, left_out=left_out)
         exchange = asking.stream(user(STORY), temperature=CLIENT_TEMPERATURE)
@@ -200,7 +203,7 @@ def _together(asker: Asker, facts: Interview, notes: Notes) -> Interview:
     if any(exchange.error for exchange in facts.streams):
         return facts
     streams = contract.service().streams
-    asker.say_step(msg("{streams} streams at once", streams), 2)
+    asker.say_step(msg("{streams} streams at once", streams=streams), 2)
     lines = tuple(line(index) for index in range(streams))
     first = copies(asker, lines)
     crowd = Crowd(lines=lines, rounds=(first, ()))

@@ -95,9 +95,14 @@ def miscount(exchange: Exchange) -> str:
     if made < 0 or (made == 0 and completion.deltas):
         return msg("a text of no tokens")
     if words > _WORDS_PER_TOKEN * made + _SLACK:
-        return msg("{words} words in {made} tokens", words, made)
+        return msg("{words} words in {made} tokens", words=words, made=made)
     if made > token_limit(exchange) > 0 and made > size + _SLACK:
-        return msg("{made} tokens, of {token_limit} allowed, for {size} bytes", made, token_limit(exchange), size)
+        return msg(
+            "{made} tokens, of {token_limit} allowed, for {size} bytes",
+            made=made,
+            token_limit=token_limit(exchange),
+            size=size,
+        )
     return ""
 
 

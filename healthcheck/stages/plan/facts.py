@@ -19,6 +19,7 @@ from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.repo import packages
 from healthcheck.stages.repo.facts import Submission, export
 from healthcheck.stages.repo.installs import entries
+from healthcheck.text.messages import msg
 
 _TABLES = {
     Family.A3: "dies", Family.P310: "no-hbm", Family.B310: "no-hbm", Family.I310: "no-hbm", Family.A5: "wide",
@@ -54,7 +55,7 @@ def gather(
     """
     weights = weights.expanduser().resolve()
     if not weights.is_dir():
-        raise UsageError("{weights} is not a folder of weights", weights)
+        raise UsageError(msg("{weights} is not a folder of weights", weights=weights))
     sandbox = sandbox or box.chosen(consent=consent)
     with export(submission) as tree:
         text = (submission.deploy_sh or b"").decode("utf-8", "replace")

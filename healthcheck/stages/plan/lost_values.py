@@ -105,16 +105,19 @@ def _check(plan: LaunchPlan, cause: Cause) -> str:
 def in_words(plan: LaunchPlan, lost: LostValue) -> tuple[str, str]:
     """What was seen of the cause, and the repair."""
     cause = lost.cause
-    got = msg("{flag} is 0", lost.flag) if lost.value else msg("{flag} has no value", lost.flag)
+    got = msg("{flag} is 0", flag=lost.flag) if lost.value else msg("{flag} has no value", flag=lost.flag)
     if cause.seen:
-        return msg("{seen}, so {got}", cause.seen, got), cause.fix
+        return msg("{seen}, so {got}", seen=cause.seen, got=got), cause.fix
     if cause.origin is Origin.ARGUMENT:
         seen = msg(
-            "the service passes no arguments, so ${name} is empty and {got}: “{text}”", cause.name, got, cause.text
+            "the service passes no arguments, so ${name} is empty and {got}: “{text}”",
+            name=cause.name,
+            got=got,
+            text=cause.text,
         )
         return seen, _assigned(lost)
     if cause.origin is Origin.UNSET:
-        seen = msg("the service does not set {name}, so {got}: “{text}”", cause.name, got, cause.text)
+        seen = msg("the service does not set {name}, so {got}: “{text}”", name=cause.name, got=got, text=cause.text)
         return seen, demanded(plan, cause.name)
     return _of_command(plan, lost, got)
 
@@ -123,25 +126,25 @@ def _assigned(lost: LostValue) -> str:
     """The repair of an argument: the value itself, where it is known."""
     name = lost.cause.name
     if re.fullmatch(r"--(?:server-)?port|-p", lost.flag):
-        return msg("write {port} in place of ${name}", contract.PORT, name)
+        return msg("write {port} in place of ${name}", port=contract.PORT, name=name)
     if _COUNTS.fullmatch(lost.flag):
-        return msg("write {count} in place of ${name}", COUNT_DEVICES, name)
-    return msg("write the value itself in place of ${name}, or remove {flag}", name, lost.flag)
+        return msg("write {count} in place of ${name}", count=COUNT_DEVICES, name=name)
+    return msg("write the value itself in place of ${name}, or remove {flag}", name=name, flag=lost.flag)
 
 
 def _of_command(plan: LaunchPlan, lost: LostValue, got: str) -> tuple[str, str]:
     cause, is_missing = lost.cause, lost.check == "plan/no-missing-programs"
-    has = msg("{variable} is {value}", cause.variable, lost.value or msg("empty"))
-    so = msg("{has} and {got}", has, got) if cause.variable else got
+    has = msg("{variable} is {value}", variable=cause.variable, value=lost.value or msg("empty"))
+    so = msg("{has} and {got}", has=has, got=got) if cause.variable else got
     line = deploy_sh.line_at(plan.script, cause.line)
-    seen = msg("{text} gives no usable value here, so {so}: “{line}”", cause.text, so, line)
+    seen = msg("{text} gives no usable value here, so {so}: “{line}”", text=cause.text, so=so, line=line)
     if is_missing and cause.name == "nvidia-smi":
-        seen = msg("nvidia-smi prints nothing on an Ascend machine, so {so}: “{line}”", so, line)
+        seen = msg("nvidia-smi prints nothing on an Ascend machine, so {so}: “{line}”", so=so, line=line)
     elif is_missing:
-        seen = msg("{program} is not there, so {so}: “{line}”", cause.name, so, line)
+        seen = msg("{program} is not there, so {so}: “{line}”", program=cause.name, so=so, line=line)
     whole = f"{cause.variable}={cause.text}" in line
     if _COUNTS.fullmatch(lost.flag) and cause.variable and whole:
-        return seen, msg("write {variable}={count}, or a number", cause.variable, COUNT_DEVICES)
+        return seen, msg("write {variable}={count}, or a number", variable=cause.variable, count=COUNT_DEVICES)
     if _COUNTS.fullmatch(lost.flag):
-        return seen, msg("write {count} in place of {text}", COUNT_DEVICES, cause.text)
-    return seen, msg("write a value in place of {text}, or remove {flag}", cause.text, lost.flag)
+        return seen, msg("write {count} in place of {text}", count=COUNT_DEVICES, text=cause.text)
+    return seen, msg("write a value in place of {text}, or remove {flag}", text=cause.text, flag=lost.flag)

@@ -81,12 +81,12 @@ def findings(plan: LaunchPlan) -> Iterator[Finding]:
     for each in unfound(plan):
         seen, fix = reason(each), repair(plan, each)
         if each.certain:
-            seen = msg("{reason}; the script continues without it", seen)
+            seen = msg("{reason}; the script continues without it", reason=seen)
             yield warn(expected=_EXPECTED, seen=seen, fix=fix, where=each.where)
             continue
-        unknown = msg("{reason}, unless the service's image has it, which is unknown", seen)
+        unknown = msg("{reason}, unless the service's image has it, which is unknown", reason=seen)
         if deploy_sh.ends_on_failure(plan.script, each.where):
-            later = msg("{fix}; or {settled_later}", fix, SETTLED_LATER)
+            later = msg("{fix}; or {settled_later}", fix=fix, settled_later=SETTLED_LATER)
             yield unsettled(expected=_EXPECTED, seen=unknown, fix=later, where=each.where)
         else:
             yield note(unknown, where=each.where)
@@ -97,10 +97,13 @@ def reason(of: Unfound) -> str:
     names = ", ".join(of.packages[:_MOST_NAMES])
     if not of.folders:
         return msg(
-            "pip fails for {packages}: --no-index forbids an index, and no --find-links names a folder", names
+            "pip fails for {packages}: --no-index forbids an index, and no --find-links names a folder",
+            packages=names,
         )
     folders = joined(", ", of.folders)
-    return msg("pip fails for {packages}: {folders} has no wheel of it in the commit", names, folders)
+    return msg(
+        "pip fails for {packages}: {folders} has no wheel of it in the commit", packages=names, folders=folders
+    )
 
 
 def repair(plan: LaunchPlan, of: Unfound) -> str:
@@ -112,4 +115,4 @@ def repair(plan: LaunchPlan, of: Unfound) -> str:
     if any(f"{each}/".startswith(f"{folder}/") or f"{folder}/".startswith(each) for each in plan.unshipped):
         return commit
     download = f"pip download -d {shlex.quote(folder)} {shlex.join(of.packages[:_MOST_NAMES])} && {commit}"
-    return msg("on a machine with the service's architecture and Python: {command}", download)
+    return msg("on a machine with the service's architecture and Python: {command}", command=download)

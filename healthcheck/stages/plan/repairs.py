@@ -69,16 +69,16 @@ _ENVIRONMENT = re.compile(
 def port(server: ServerCommand) -> str:
     """How to make this engine listen on the required port."""
     if server.engine == "mindie":
-        return msg('set "port" to {port} in ServerConfig of MindIE\'s config.json', contract.PORT)
+        return msg('set "port" to {port} in ServerConfig of MindIE\'s config.json', port=contract.PORT)
     if server.option("uds") is not None:
         return msg("remove --uds")
     if _in_python(server):
-        return msg("write port={port} where the Python program starts it", contract.PORT)
+        return msg("write port={port} where the Python program starts it", port=contract.PORT)
     if server.engine == "proxy":
-        return msg("have it listen on {port} in its configuration", contract.PORT)
+        return msg("have it listen on {port} in its configuration", port=contract.PORT)
     if server.engine == "gunicorn":
-        return msg("pass --bind {everywhere}:{port}", EVERYWHERE, contract.PORT)
-    return msg("pass {get} {port}", _PORT_OPTIONS.get(server.engine, "--port"), contract.PORT)
+        return msg("pass --bind {everywhere}:{port}", everywhere=EVERYWHERE, port=contract.PORT)
+    return msg("pass {option} {port}", option=_PORT_OPTIONS.get(server.engine, "--port"), port=contract.PORT)
 
 
 def host(server: ServerCommand) -> str:
@@ -86,13 +86,13 @@ def host(server: ServerCommand) -> str:
     if server.engine == "mindie":
         return msg(
             'set "ipAddress" to "{everywhere}" and "allowAllZeroIpListening" to true in MindIE\'s config.json',
-            EVERYWHERE,
+            everywhere=EVERYWHERE,
         )
     if _in_python(server):
-        return msg('write host="{everywhere}" where the Python program starts it', EVERYWHERE)
+        return msg('write host="{everywhere}" where the Python program starts it', everywhere=EVERYWHERE)
     if server.engine == "gunicorn":
-        return msg("pass --bind {everywhere}:{port}", EVERYWHERE, server.port or contract.PORT)
-    return msg("pass {get} {everywhere}", _HOST_OPTIONS.get(server.engine, "--host"), EVERYWHERE)
+        return msg("pass --bind {everywhere}:{port}", everywhere=EVERYWHERE, port=server.port or contract.PORT)
+    return msg("pass {option} {address}", option=_HOST_OPTIONS.get(server.engine, "--host"), address=EVERYWHERE)
 
 
 def name(server: ServerCommand, option: str, model_path: str) -> str:
@@ -100,16 +100,16 @@ def name(server: ServerCommand, option: str, model_path: str) -> str:
     spelled = f"--{option}" if option else _NAME_OPTIONS.get(server.engine, "--served-model-name")
     if own := contract.service().requested(""):
         if server.engine == "mindie":
-            return msg('set "modelName" to {name} in MindIE\'s config.json', own)
-        return msg("pass {option} {name}", spelled, own)
+            return msg('set "modelName" to {name} in MindIE\'s config.json', name=own)
+        return msg("pass {option} {name}", option=spelled, name=own)
     if server.engine == "mindie":
         return msg('set "modelName" to the value of MODEL_PATH in MindIE\'s config.json')
     if server.engine in {"vllm", "sglang", "lmdeploy"} and option and model_path in server.argv:
-        return msg("remove --{option} and its value", option)
-    given = msg('pass {spelled} "$MODEL_PATH"', spelled)
+        return msg("remove --{option} and its value", option=option)
+    given = msg('pass {spelled} "$MODEL_PATH"', spelled=spelled)
     if option or server.engine not in {"vllm", "sglang"}:
         return given
-    return msg('serve "$MODEL_PATH" itself, or {given}', given)
+    return msg('serve "$MODEL_PATH" itself, or {given}', given=given)
 
 
 def port_edits(plan: LaunchPlan, server: ServerCommand) -> Edits:
@@ -202,7 +202,9 @@ def line_ends(*files: str) -> str:
 
 def own_model_path(number: int) -> str:
     """How to repair a line of deploy.sh that changes MODEL_PATH."""
-    return msg("take line {number} out: it puts another value into the MODEL_PATH that the service sets", number)
+    return msg(
+        "take line {number} out: it puts another value into the MODEL_PATH that the service sets", number=number
+    )
 
 
 def _in_python(server: ServerCommand) -> bool:
@@ -216,11 +218,11 @@ def _shipped(plan: LaunchPlan, name: str) -> str:
 def demanded(plan: LaunchPlan, name: str) -> str:
     """How to repair the use of an environment variable that the service does not set."""
     if _SECRET.search(name):
-        return msg("remove every use of {name}: the service provides no token and sends no key", name)
+        return msg("remove every use of {name}: the service provides no token and sends no key", name=name)
     default = _default(plan, name)
     if default:
-        return msg("give it a default: ${{{name}:-{default}}}", name, default)
-    return msg("assign {name} in deploy.sh, above its first use: the service sets MODEL_PATH only", name)
+        return msg("give it a default: ${{{name}:-{default}}}", name=name, default=default)
+    return msg("assign {name} in deploy.sh, above its first use: the service sets MODEL_PATH only", name=name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,10 +248,10 @@ def remedy(plan: LaunchPlan, said: Complaint) -> Remedy:
         return Remedy(seen=cause.seen, fix=cause.fix, where=cause.where, cause=cause)
     if said.kind is Need.FILE and (unshipped := causes.unshipped_path(plan, said.name)):
         name = _shipped(plan, said.name)
-        seen = msg("{name} is in your folder but not in the commit: {text}", name, said.text)
+        seen = msg("{name} is in your folder but not in the commit: {text}", name=name, text=said.text)
         return Remedy(seen=seen, fix=causes.commit(unshipped), where=said.where)
     what, fix = _needed(plan, said)
-    return Remedy(seen=msg("it needs {what}: {text}", what, said.text), fix=fix, where=said.where)
+    return Remedy(seen=msg("it needs {what}: {text}", what=what, text=said.text), fix=fix, where=said.where)
 
 
 def _needed(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:  # noqa: PLR0911 - one return a case
@@ -261,17 +263,17 @@ def _needed(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:  # noqa: PLR0
         case Need.COMMAND:
             return _command(plan, said)
         case Need.VARIABLE:
-            return msg("the environment variable {name}", name), demanded(plan, name)
+            return msg("the environment variable {name}", name=name), demanded(plan, name)
         case Need.ARGUMENT:
             return msg("an argument"), _argument(plan, said)
         case Need.MODULE:
-            return msg("the Python module {name}", name), _module(name)
+            return msg("the Python module {name}", name=name), _module(name)
         case Need.TERMINAL:
             return msg("a terminal"), msg("do not ask for input")
         case Need.PERMISSION:
             shipped = shlex.quote(_shipped(plan, name))
-            chmod = msg("chmod +x {shipped} && git update-index --chmod=+x {shipped}", shipped)
-            return msg("permission for {name}", name), msg("{chmod}, commit, or run it with sh", chmod)
+            chmod = msg("chmod +x {shipped} && git update-index --chmod=+x {shipped}", shipped=shipped)
+            return msg("permission for {name}", name=name), msg("{chmod}, commit, or run it with sh", chmod=chmod)
         case Need.OPTION:
             return msg("a line's end"), msg("end the line above in a backslash; move comments above the command")
         case Need.SYNTAX:
@@ -284,10 +286,14 @@ def _needed(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:  # noqa: PLR0
 
 def _argument(plan: LaunchPlan, said: Complaint) -> str:
     if not said.where:
-        return msg("pass {name} to that program in deploy.sh; the service passes no arguments", said.name)
+        return msg("pass {name} to that program in deploy.sh; the service passes no arguments", name=said.name)
     default = _default(plan, said.name) if said.name.isdigit() else ""
     if default:
-        return msg("give it a default: ${{{name}:-{default}}}; the service passes no arguments", said.name, default)
+        return msg(
+            "give it a default: ${{{name}:-{default}}}; the service passes no arguments",
+            name=said.name,
+            default=default,
+        )
     return msg("give it a default; the service passes no arguments")
 
 
@@ -345,7 +351,11 @@ def may_be_installed(plan: LaunchPlan, said: Complaint) -> str:
     if not unknown:
         return ""
     shown = ", ".join(unknown[:_LISTED])
-    return msg("whether an installed package ({packages}) has the program {name} is unknown", shown, said.name)
+    return msg(
+        "whether an installed package ({packages}) has the program {name} is unknown",
+        packages=shown,
+        name=said.name,
+    )
 
 
 def unknown_engines(names: Sequence[str]) -> str:
@@ -353,13 +363,13 @@ def unknown_engines(names: Sequence[str]) -> str:
     return msg(
         "whether the service's image has {engines} is unknown: the official vllm-ascend image does not have it, "
         "and the images for other engines are not documented",
-        ", ".join(names),
+        engines=", ".join(names),
     )
 
 
 def install_engine() -> str:
     """How to do without an engine that only another image may have."""
-    return msg("install it in deploy.sh") + msg(", or: {launch}", contract.LAUNCH)
+    return msg("install it in deploy.sh") + msg(", or: {launch}", launch=contract.LAUNCH)
 
 
 def is_in_the_image(place: str) -> bool:
@@ -385,31 +395,38 @@ def _is_written_to(plan: LaunchPlan, said: Complaint) -> bool:
 def _module(name: str) -> str:
     if packages.is_cuda_module(name.partition(".")[0]):
         return msg("remove it: it is made for CUDA, which the service's image does not have")
-    return msg("commit the module {name}, or name its package in requirements.txt", name)
+    return msg("commit the module {name}, or name its package in requirements.txt", name=name)
 
 
 def _command(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
     name = said.name
     base, line = name.rpartition("/")[2], deploy_sh.line_at(plan.script, _line(said))
     if base in BASH_ONLY:
-        return _FOREIGN.get(base, "bash"), msg("begin deploy.sh with #!/bin/bash, and below it: {in_bash}", IN_BASH)
-    what: str = msg("the program {name}", name)
+        return _FOREIGN.get(base, "bash"), msg(
+            "begin deploy.sh with #!/bin/bash, and below it: {in_bash}", in_bash=IN_BASH
+        )
+    what: str = msg("the program {name}", name=name)
     if re.match(rf"{re.escape(name)}\s+=", line):
-        return what, msg("take the blanks around = out: “{line}” runs a program {name}", line, name)
+        return what, msg("take the blanks around = out: “{line}” runs a program {name}", line=line, name=name)
     if name in STUBBED - INSTALLED_ONLY and not looks_for(plan.script, name):
-        return what, msg("keep the search path that finds {name}: add to $PATH, never replace it", name)
+        return what, msg("keep the search path that finds {name}: add to $PATH, never replace it", name=name)
     if name in OTHER_ENGINES:
         return what, install_engine()
     what = _FOREIGN.get(base) or what
-    told = (name, hint(base, STUBBED))
-    fix = msg("do without {name}: the service's image has Python, CANN and torch-npu{hint}", *told)
+    fix = msg(
+        "do without {name}: the service's image has Python, CANN and torch-npu{hint}",
+        name=name,
+        hint=hint(base, STUBBED),
+    )
     if base in _USERS:
-        fix = msg("remove {name}: the service runs deploy.sh as one user, in its own image", name)
+        fix = msg("remove {name}: the service runs deploy.sh as one user, in its own image", name=name)
     elif what not in _AROUND and (command := _installation(base)):
-        fix = msg("install it in deploy.sh: {command}", command)
+        fix = msg("install it in deploy.sh: {command}", command=command)
     elif what in _AROUND:
         end = contract.LAUNCH
-        fix = msg("do without {name}: deploy.sh runs in the service's image; end it with: {launch}", name, end)
+        fix = msg(
+            "do without {name}: deploy.sh runs in the service's image; end it with: {launch}", name=name, launch=end
+        )
     return what, fix
 
 
@@ -424,13 +441,15 @@ def _installation(program: str) -> str:
 def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
     name = _shipped(plan, said.name)
     if _ENVIRONMENT.search(name):
-        return msg("an environment at a fixed place: {name}", name), msg("remove it: use the image's own Python")
+        return msg("an environment at a fixed place: {name}", name=name), msg(
+            "remove it: use the image's own Python"
+        )
     if is_of_the_image(plan, said):
         fix = msg("remove it: the image of the service is not documented")
-        return msg("{name}, a place in the official vllm-ascend image", name), fix
+        return msg("{name}, a place in the official vllm-ascend image", name=name), fix
     if _is_written_to(plan, said):
-        made = msg("make it first: mkdir -p {folder}", shlex.quote(str(PurePosixPath(name).parent)))
-        return msg("the folder of {name}, which is not in the repository", name), made
+        made = msg("make it first: mkdir -p {folder}", folder=shlex.quote(str(PurePosixPath(name).parent)))
+        return msg("the folder of {name}, which is not in the repository", name=name), made
     if PurePosixPath(name).is_absolute():
         fix = msg("use a path in the repository, or make the folder first")
         if said.text.rstrip().endswith(f"can't cd to {name}") or ": cd: " in said.text:
@@ -438,11 +457,11 @@ def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
         elif name.endswith("/set_env.sh"):
             fix = msg(
                 "source it only where it is: if [ -r {name} ]; then . {name}; fi; the image's CANN is in {cann}",
-                name,
-                _CANN,
+                name=name,
+                cann=_CANN,
             )
-        return msg("{name}, which is not there at the service", name), fix
-    seen = msg("{name}, which is not in the repository", name)
+        return msg("{name}, which is not there at the service", name=name), fix
+    seen = msg("{name}, which is not in the repository", name=name)
     unfilled = re.search(rf"<{re.escape(name)}\b[^<>\n./]{{0,80}}(?<=\S)>", plan.script) if name.isalnum() else None
-    value = unfilled and msg("write the value itself in place of {placeholder}", unfilled[0])
-    return seen, value or msg("commit {name}, or correct the path", name)
+    value = unfilled and msg("write the value itself in place of {placeholder}", placeholder=unfilled[0])
+    return seen, value or msg("commit {name}, or correct the path", name=name)

@@ -86,12 +86,12 @@ def _missing(plan: LaunchPlan, said: Complaint, found: Remedy) -> Iterator[Findi
     if said.kind is Need.FILE and serves and not said.where and "python" not in said.text:
         if deploy_sh.is_written(plan.script, said.name):
             return
-        seen, fix = said.text, msg("commit {name}, or remove its use", said.name)
+        seen, fix = said.text, msg("commit {name}, or remove its use", name=said.name)
     elif not (is_of_the_image(plan, said) or (serves and _is_foreign_step(plan, said))):
         if not serves and (unknown := may_be_installed(plan, said)):
-            say, seen = unsettled, msg("{seen}; {unknown}", seen, unknown)
+            say, seen = unsettled, msg("{seen}; {unknown}", seen=seen, unknown=unknown)
         elif said.kind is Need.COMMAND and (said.name in BASH_ONLY or serves):
-            seen = msg("{name} is not there: {text}", said.name, said.text)
+            seen = msg("{name} is not there: {text}", name=said.name, text=said.text)
         else:
             say = fail
     yield say(expected=EXPECTED, seen=seen, fix=fix, where=found.where)
@@ -115,9 +115,13 @@ def usage(plan: LaunchPlan, beginnings: str | tuple[str, ...]) -> Iterator[Findi
     said = f"{plan.run.stdout}\n{plan.run.stderr}".strip()
     what, line = _silent_demand(plan, said)
     if what.startswith(beginnings):
-        seen = msg("it ended with status {exit_status} and seems to need {what}", plan.run.exit_status, what)
+        seen = msg(
+            "it ended with status {exit_status} and seems to need {what}",
+            exit_status=plan.run.exit_status,
+            what=what,
+        )
         if said:
-            seen += msg("; it said {said}", repr(said[-200:]))
+            seen += msg("; it said {said}", said=repr(said[-200:]))
         fix: str = ASK_NOTHING
         if what.startswith(VARIABLE):
             fix = demanded(plan, what.rpartition(" ")[2])
@@ -139,6 +143,9 @@ def _silent_demand(plan: LaunchPlan, said: str) -> tuple[str, int]:
             return msg("input from a terminal"), where.line
         tested = trace.tested_variable(plan)
         if tested:
-            return msg("{variable} {tested}", VARIABLE, tested), where.line
+            return msg("{variable} {tested}", variable=VARIABLE, tested=tested), where.line
     tests = deploy_sh.tested_variables(plan.script)
-    return next(((msg("{variable} {name}", VARIABLE, name), line) for name, line in tests if name in said), ("", 0))
+    return next(
+        ((msg("{variable} {name}", variable=VARIABLE, name=name), line) for name, line in tests if name in said),
+        ("", 0),
+    )

@@ -90,8 +90,13 @@ def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRu
         changed = [msg("the problems themselves (another version of the kit, or of the data set)")]
     refuse_unlike(settings, problems)
     if changed:
-        told = (folder, joined("; ", changed))
-        raise UsageError("{folder} cannot be continued: {changed} changed since it was started", *told)
+        raise UsageError(
+            msg(
+                "{folder} cannot be continued: {changed} changed since it was started",
+                folder=folder,
+                changed=joined("; ", changed),
+            )
+        )
     if settings.url != run.head.settings.url:
         run_folder.move(folder, settings.url)
     answered = {sample.order for sample in run.samples if not sample.error}
@@ -107,7 +112,7 @@ def _prepared(settings: ProbeSettings) -> tuple[ProbeSettings, Drawn, dict[str, 
         Blocked: no server answers at the URL, or it names no model.
     """
     if not settings.url.startswith(("http://", "https://")):
-        raise UsageError("{url} is not an http:// URL", repr(settings.url))
+        raise UsageError(msg("{url} is not an http:// URL", url=repr(settings.url)))
     chosen = drawn(settings)
     settings = replace(settings, request=replace(settings.request, examples=chosen.examples))
     server = asyncio.run(describe(settings))
@@ -142,14 +147,21 @@ def provenance(run: ProbeRun) -> dict[str, JsonValue]:
     }
 
 
-def _changed(before: ProbeSettings, now: ProbeSettings) -> list[Message]:
+def _changed(earlier: ProbeSettings, current: ProbeSettings) -> list[Message]:
     named = [
-        msg("{name} ({getattr}, now {getattr2})", name, repr(getattr(before, name)), repr(getattr(now, name)))
+        msg(
+            "{name} ({before}, now {now})",
+            name=name,
+            before=repr(getattr(earlier, name)),
+            now=repr(getattr(current, name)),
+        )
         for name in _IDENTITY
-        if getattr(before, name) != getattr(now, name)
+        if getattr(earlier, name) != getattr(current, name)
     ]
-    differing = differences(before.request, now.request)
-    return named + [msg("{name} ({before}, now {now})", *each) for each in differing]
+    differing = differences(earlier.request, current.request)
+    return named + [
+        msg("{name} ({before}, now {now})", name=name, before=before, now=now) for name, before, now in differing
+    ]
 
 
 def _another(before: Mapping[str, Any], now: Mapping[str, Any], model: str) -> list[str]:
@@ -159,7 +171,7 @@ def _another(before: Mapping[str, Any], now: Mapping[str, Any], model: str) -> l
         msg("the path of the weights"): (_said(before, model, "root"), _said(now, model, "root")),
     }
     return [
-        msg("{name} ({getattr}, now {getattr2})", name, repr(was), repr(is_))
+        msg("{name} ({before}, now {now})", name=name, before=repr(was), now=repr(is_))
         for name, (was, is_) in told.items()
         if was and is_ and was != is_
     ]
@@ -333,7 +345,7 @@ async def _ask_alone(
     slots = _alone(settings, problems, folder)
     if not slots:
         return
-    progress.note(msg("{count} of the problems once more, one at a time", len(slots)))
+    progress.note(msg("{count} of the problems once more, one at a time", count=len(slots)))
     journal = Journal(folder / ALONE)
 
     async def keep(sample: Sample) -> bool:

@@ -32,12 +32,12 @@ check = functools.partial(declaring.check, requires=("endpoint/stream",))
 
 def count_of_problems(number: int) -> str:
     """A number of problems in words: "120 problems"."""
-    return plural("{n} problem", "{n} problems", number, number)
+    return plural("{n} problem", "{n} problems", number, n=number)
 
 
 def count_of_samples(number: int) -> str:
     """A number of samples in words: "1 sample"."""
-    return plural("{n} sample", "{n} samples", number, number)
+    return plural("{n} sample", "{n} samples", number, n=number)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

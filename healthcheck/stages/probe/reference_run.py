@@ -10,7 +10,7 @@ from healthcheck.stages.probe.records import ProbeRun, ReferenceRun
 from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.run.bank import fingerprint
 from healthcheck.stages.probe.statistics.counting import counts_of
-from healthcheck.text.messages import message
+from healthcheck.text.messages import message, msg
 
 
 def reference_of(run: ProbeRun) -> ReferenceRun:
@@ -20,16 +20,26 @@ def reference_of(run: ProbeRun) -> ReferenceRun:
         UsageError: the run ended early, or its own verdict is not that of a sound deployment.
     """
     if run.stopped:
-        told = (run.folder, message(run.stopped), run.again)
         raise UsageError(
-            "{folder} is not a reference: it ended early ({stopped}); continue it with {again} --full", *told
+            msg(
+                "{folder} is not a reference: it ended early ({stopped}); continue it with {again} --full",
+                folder=run.folder,
+                stopped=message(run.stopped),
+                again=run.again,
+            )
         )
     unsound = _unsound(run)
     if unsound:
         against = (found.seen for found in unsound.findings if found.level in {Level.FAIL, Level.UNSETTLED})
         said = next(against, unsound.because)
-        shown = (run.folder, unsound.id, said)
-        raise UsageError("{folder} is not a reference: its own {id} did not pass: {said}", *shown)
+        raise UsageError(
+            msg(
+                "{folder} is not a reference: its own {id} did not pass: {said}",
+                folder=run.folder,
+                id=unsound.id,
+                said=said,
+            )
+        )
     chosen = figures.grid(run)
     return ReferenceRun(
         folder=str(run.folder),

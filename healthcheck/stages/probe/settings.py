@@ -49,10 +49,12 @@ def settings_of(asked: ProbeOptions, base: ProbeSettings) -> ProbeSettings:
     known = chosen.references.get("all")
     if chosen.margin is not None and known is not None and chosen.margin >= known:
         raise UsageError(
-            "a margin of {margin:g} points calls no server worse, as the reference is right in "
-            "{known:.1f} %: give a smaller one",
-            100 * chosen.margin,
-            100 * known,
+            msg(
+                "a margin of {margin:g} points calls no server worse, as the reference is right in "
+                "{known:.1f} %: give a smaller one",
+                margin=100 * chosen.margin,
+                known=100 * known,
+            )
         )
     return chosen
 
@@ -73,7 +75,7 @@ def _reference(text: str) -> dict[str, Mapping[str, float] | ReferenceRun | None
     except ValueError:
         return _run_of(Path(text))
     if not 0 < value < 1:
-        raise UsageError("a reference accuracy lies between 0 and 1, not at {text}", text)
+        raise UsageError(msg("a reference accuracy lies between 0 and 1, not at {text}", text=text))
     return {"references": {"all": value}, "reference_run": None}
 
 

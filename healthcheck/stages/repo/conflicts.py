@@ -32,18 +32,26 @@ def conflict(
         return
     fitting = [each.vllm_ascend for each in stacks.rows() if _fits(entry.name, asked, each)]
     name = entry.name
-    expected = msg("{name}{specifier}, which {by} requires", name, against.specifier, against.by)
-    fix = msg("remove {name} from {file}: the image provides it", name, entry.file)
+    expected = msg("{name}{specifier}, which {by} requires", name=name, specifier=against.specifier, by=against.by)
+    fix = msg("remove {name} from {file}: the image provides it", name=name, file=entry.file)
     if edits:
-        fix = msg("{edit}: the image provides {name}", in_words(edits), name)
+        fix = msg("{edit}: the image provides {name}", edit=in_words(edits), name=name)
     evidence: dict[str, JsonValue] = {"package": name, "asked": asked, "row": row.vllm_ascend, "fits": [*fitting]}
-    other = msg("; it fits {fitting}", ", ".join(fitting[:4])) if fitting else msg("; it fits no row of the matrix")
-    say, seen, rule = warn, msg("“{quoted}”{other}", entry.text, other), None
+    other = (
+        msg("; it fits {fitting}", fitting=", ".join(fitting[:4]))
+        if fitting
+        else msg("; it fits no row of the matrix")
+    )
+    say, seen, rule = warn, msg("“{quoted}”{other}", quoted=entry.text, other=other), None
     if stacks.is_of_the_service(row):
         say, rule = fail, contract.RELEASE
     if declared is not None and against.by.split()[0] == declared.name and name != "ray":
-        both = (entry.text, declared.text, declared.where)
-        seen = msg("“{quoted}” beside “{quoted2}” ({where}): no installation has both", *both)
+        seen = msg(
+            "“{first}” beside “{second}” ({where}): no installation has both",
+            first=entry.text,
+            second=declared.text,
+            where=declared.where,
+        )
         say, rule = fail, contract.PROVIDED
     yield say(expected=expected, seen=seen, fix=fix, where=entry.where, rule=rule, evidence=evidence, edits=edits)
 

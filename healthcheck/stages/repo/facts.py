@@ -143,7 +143,7 @@ def read_submission(
     stack = stacks.choose(stack).row.vllm_ascend if stack else None
     root = root.expanduser().resolve()
     if not root.is_dir():
-        raise UsageError("{root} is not a folder", root)
+        raise UsageError(msg("{root} is not a folder", root=root))
     commit = git.head(root)
     if commit is None:
         return _submission(_Files(root, root, tree.paths(root)), stack)
@@ -163,7 +163,7 @@ def export(submission: Submission) -> Iterator[Path]:
     if submission.commit:
         commit = git.head(submission.root)
         if commit is None or commit.hash != submission.commit:
-            why = msg("{root} was committed to while it was verified: run the command again", submission.root)
+            why = msg("{root} was committed to while it was verified: run the command again", root=submission.root)
             raise UsageError(why)
         with git.shadow(commit, pending=submission.pending, staged=submission.staged) as shadow:
             shadow.check_out(shadow.blobs(), git.MAX_FILE_BYTES)

@@ -95,7 +95,7 @@ def head(root: Path) -> Commit | None:
         )
         if objects.returncode:
             why = last_line(objects.stderr)
-            raise UsageError("git cannot read the repository at {root}: {last_line}", root, why)
+            raise UsageError(msg("git cannot read the repository at {root}: {reason}", root=root, reason=why))
         found = run_git((*base, "rev-parse", "--verify", "-q", "HEAD"), ours, root)
         if found.returncode:
             return None
@@ -161,12 +161,12 @@ class Shadow:
         try:
             shutil.copyfile(self.commit.index, copy)
         except OSError as error:
-            why = msg("cannot read the index, {index}: {reason}", self.commit.index, reason_of(error))
+            why = msg("cannot read the index, {index}: {reason}", index=self.commit.index, reason=reason_of(error))
             raise UsageError(why) from error
         ours = self._environment | {"GIT_INDEX_FILE": str(copy)}
         done = run_git(("--git-dir", str(self._git_dir), "write-tree"), ours, self.tree)
         if done.returncode:
-            raise UsageError("what is staged cannot be committed: {last_line}", last_line(done.stderr))
+            raise UsageError(msg("what is staged cannot be committed: {reason}", reason=last_line(done.stderr)))
         self._read = done.stdout.decode().strip()
         self._run("read-tree", self._read)
 
@@ -182,8 +182,12 @@ class Shadow:
         if len(blobs) > MAX_FILES or total > MAX_TREE_BYTES:
             why = msg(
                 "the commit has {blobs} files and {total} bytes beside weights; at most {max_files} files "
-                "and {max_tree_bytes} bytes are checked out", len(blobs), total, MAX_FILES, MAX_TREE_BYTES,
-            )  # fmt: skip
+                "and {max_tree_bytes} bytes are checked out",
+                blobs=len(blobs),
+                total=total,
+                max_files=MAX_FILES,
+                max_tree_bytes=MAX_TREE_BYTES,
+            )
             raise UsageError(why)
         return blobs
 
@@ -271,7 +275,7 @@ class Shadow:
         done = run_git(("--git-dir", str(self._git_dir), *arguments), self._environment, self.tree, stdin)
         if done.returncode:
             why = last_line(done.stderr)
-            raise UsageError("git cannot read commit {hash}: {last_line}", self.commit.hash[:12], why)
+            raise UsageError(msg("git cannot read commit {hash}: {reason}", hash=self.commit.hash[:12], reason=why))
         return done.stdout
 
 
@@ -311,7 +315,9 @@ def _blob(entry: bytes) -> Iterator[Blob]:
     if kind == "blob":
         if not size.isdecimal():
             why = msg(
-                "the repository lacks a file of its commit, {fsdecode} ({hash}): clone it whole", name, hash_[:12]
+                "the repository lacks a file of its commit, {fsdecode} ({hash}): clone it whole",
+                fsdecode=name,
+                hash=hash_[:12],
             )
             raise UsageError(why)
         yield Blob(path=name, mode=mode, size_bytes=int(size))
@@ -330,10 +336,14 @@ def run_git(
             env=variables, cwd=folder, input=stdin, capture_output=True, timeout=TIMEOUT_S, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired as error:
-        why = msg("git {arguments} took longer than {timeout_s:.0f} s on this repository", arguments[-1], TIMEOUT_S)
+        why = msg(
+            "git {arguments} took longer than {timeout_s:.0f} s on this repository",
+            arguments=arguments[-1],
+            timeout_s=TIMEOUT_S,
+        )
         raise UsageError(why) from error
     except OSError as error:
-        raise UsageError("cannot run git: {reason}", reason_of(error)) from error
+        raise UsageError(msg("cannot run git: {reason}", reason=reason_of(error))) from error
 
 
 def environment(home: Path) -> Environment:

@@ -74,7 +74,7 @@ def _unread(log: Log, until: float) -> str:
             "the clone is shallow: earlier commits were not searched for secrets; git fetch --unshallow gets them"
         )
     if log.problem:
-        return msg("the history could not be searched ({problem})", log.problem)
+        return msg("the history could not be searched ({problem})", problem=log.problem)
     if not log.whole or time.monotonic() > until:
         return msg("the history is long: only its newest commits were searched for secrets")
     return ""

@@ -39,7 +39,9 @@ def read_card(readme: bytes | None) -> Card:
         return Card()
     if found.end(1) > MAX_FRONT_MATTER_CHARS:
         limit = MAX_FRONT_MATTER_CHARS
-        why = msg("the front matter is longer than {max_front_matter_chars} characters", limit)
+        why = msg(
+            "the front matter is longer than {max_front_matter_chars} characters", max_front_matter_chars=limit
+        )
         return Card(present=True, error=why)
     try:
         data = yaml_text.load(found.group(1))

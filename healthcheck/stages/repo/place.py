@@ -38,22 +38,28 @@ def refuse_foreign(root: Path, git_dir: Path, worktree: str, used: tuple[Path, .
         if not _names(git_dir, worktree, top):
             why = msg(
                 "{root}/.git names the repository {git_dir}, which does not have this folder as its worktree: "
-                "clone the repository", root, git_dir,
-            )  # fmt: skip
+                "clone the repository",
+                root=root,
+                git_dir=git_dir,
+            )
             raise UsageError(why)
         return
     elsewhere = next((path for path in used if not path.resolve().is_relative_to(top)), None)
     elsewhere = elsewhere or next(_links(used[0], _DEPTH), None)
     if elsewhere:
-        why = msg("the repository at {root} uses {path} of another one: clone the repository", root, elsewhere)
+        why = msg(
+            "the repository at {root} uses {path} of another one: clone the repository", root=root, path=elsewhere
+        )
         raise UsageError(why)
     alternates = used[0] / "info" / "alternates"
     if os.path.lexists(alternates):
         why = msg(
             "the repository at {root} borrows the objects of another one; copy them into it: "
             "git -C {quoted} repack -a -d && rm {alternates}",
-            root, shlex.quote(str(root)), shlex.quote(str(alternates)),
-        )  # fmt: skip
+            root=root,
+            quoted=shlex.quote(str(root)),
+            alternates=shlex.quote(str(alternates)),
+        )
         raise UsageError(why)
 
 

@@ -141,7 +141,11 @@ def read(path: str, data: bytes) -> File:
         return File(path=path, entries=(), problem=problem.args[0])
     lines = list(islice(_logical_lines(text), MAX_ENTRIES + 1))
     entries = tuple(_entry(path, line, content) for line, content in lines[:MAX_ENTRIES])
-    too_many = msg("more than {max_entries} lines are not read", MAX_ENTRIES) if len(lines) > MAX_ENTRIES else ""
+    too_many = (
+        msg("more than {max_entries} lines are not read", max_entries=MAX_ENTRIES)
+        if len(lines) > MAX_ENTRIES
+        else ""
+    )
     return File(path=path, entries=entries, problem=too_many, remark=remark)
 
 
@@ -198,14 +202,23 @@ def _decode(data: bytes) -> tuple[str, str]:
         text = data.decode(marked or declared or "utf-8")
     except (LookupError, UnicodeError) as error:
         if not isinstance(error, UnicodeDecodeError) or declared:
-            why = msg("it is not in the encoding {encoding} that it declares", repr(declared))
+            why = msg("it is not in the encoding {encoding} that it declares", encoding=repr(declared))
         elif marked:
-            why = msg("it begins as {upper} and is not: {reason} at byte {start}", name, error.reason, error.start)
+            why = msg(
+                "it begins as {upper} and is not: {reason} at byte {start}",
+                upper=name,
+                reason=error.reason,
+                start=error.start,
+            )
         else:
             line, byte = data.count(b"\n", 0, error.start) + 1, data[error.start]
-            why = msg("line {line_number} is not UTF-8 (byte 0x{data:02x}), comments count too", line, byte)
+            why = msg(
+                "line {line_number} is not UTF-8 (byte 0x{data:02x}), comments count too",
+                line_number=line,
+                data=byte,
+            )
         raise ValueError(why) from error
-    return text, msg("the file is {upper}", name) if name not in {"", "UTF-8"} else ""
+    return text, msg("the file is {upper}", upper=name) if name not in {"", "UTF-8"} else ""
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -234,7 +247,7 @@ def _content(number: int, line: str) -> Iterator[tuple[int, str]]:
 def _entry(path: str, line: int, content: str) -> Entry:
     blank = Entry(file=path, line=line, text=content[:200], form=Form.INVALID)
     if len(content) > MAX_LINE:
-        return replace(blank, problem=msg("a line of {content} characters", len(content)))
+        return replace(blank, problem=msg("a line of {content} characters", content=len(content)))
     words = content.split(" ")
     first = next((at for at, word in enumerate(words) if word.startswith("-")), len(words))
     body, tail = " ".join(words[:first]).strip(), " ".join(words[first:])
@@ -247,7 +260,7 @@ def _entry(path: str, line: int, content: str) -> Entry:
     hashes = tuple(value for name, value in options if name == "--hash")
     bad = next((value for value in hashes if not HASH.fullmatch(value)), None)
     if bad is not None:
-        reason = msg("--hash={bad} is not a sha256, sha384 or sha512 in hexadecimal digits", bad[:80])
+        reason = msg("--hash={bad} is not a sha256, sha384 or sha512 in hexadecimal digits", bad=bad[:80])
         return replace(blank, problem=reason)
     ignored = tuple(name for name, _ in options if name not in OF_A_REQUIREMENT)
     return replace(_requirement(blank, body), hashes=hashes, ignored=ignored)
@@ -260,10 +273,10 @@ def _options(words: list[str]) -> list[tuple[str, str]]:
     except getopt.GetoptError as error:
         written = f"--{error.opt}" if len(error.opt) > 1 else f"-{error.opt}"
         if SHORT.get(written, written)[2:] + "=" in OPTIONS:
-            raise ValueError(msg("{word} needs a value", written)) from error
-        raise ValueError(msg("pip takes no {word} in a requirements file", written)) from error
+            raise ValueError(msg("{word} needs a value", word=written)) from error
+        raise ValueError(msg("pip takes no {word} in a requirements file", word=written)) from error
     if rest:
-        raise ValueError(msg("pip takes no {word} in a requirements file", rest[0]))
+        raise ValueError(msg("pip takes no {word} in a requirements file", word=rest[0]))
     return [(SHORT.get(name, name), value) for name, value in found]
 
 

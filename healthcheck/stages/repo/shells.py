@@ -65,10 +65,12 @@ def _parse(name: str, path: str, script: bytes) -> Parse:
         try:
             done = _run(path, ("-n", contract.ENTRY_POINT), folder)
         except subprocess.TimeoutExpired:
-            return Parse(shell=name, accepted=None, message=msg("took longer than {timeout_s:.0f} s", TIMEOUT_S))
+            return Parse(
+                shell=name, accepted=None, message=msg("took longer than {timeout_s:.0f} s", timeout_s=TIMEOUT_S)
+            )
     said = done.stderr.decode("utf-8", "replace").strip()
     if done.returncode < 0:
-        return Parse(shell=name, accepted=None, message=msg("was killed by signal {value}", -done.returncode))
+        return Parse(shell=name, accepted=None, message=msg("was killed by signal {value}", value=-done.returncode))
     first = LINE.search(said)
     message = first.group(2) if first else said.splitlines()[0] if said else ""
     return Parse(

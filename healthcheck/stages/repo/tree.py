@@ -57,7 +57,9 @@ def copy(root: Path, target: Path) -> None:
             if total > git.MAX_TREE_BYTES:
                 limit = git.MAX_TREE_BYTES
                 why = msg(
-                    "{root} has more than {max_tree_bytes} bytes beside weights: is it a repository?", root, limit
+                    "{root} has more than {max_tree_bytes} bytes beside weights: is it a repository?",
+                    root=root,
+                    max_tree_bytes=limit,
                 )
                 raise UsageError(why)
             _copy_file(source, place, facts.st_mode)
@@ -67,7 +69,7 @@ def _copy_file(source: Path, place: Path, mode: int) -> None:
     try:
         shutil.copyfile(source, place, follow_symlinks=False)
     except OSError as error:
-        raise UsageError("cannot copy {source}: {reason}", source, reason_of(error)) from error
+        raise UsageError(msg("cannot copy {source}: {reason}", source=source, reason=reason_of(error))) from error
     place.chmod(0o755 if mode & stat.S_IXUSR else 0o644)
 
 
@@ -75,7 +77,9 @@ def _walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
     count = 0
     for place, folders, files in os.walk(root):
         if os.path.relpath(place, root).count(os.sep) > MAX_DEPTH:
-            why = msg("{root} has folders more than {max_depth} deep: is it a repository?", root, MAX_DEPTH)
+            why = msg(
+                "{root} has folders more than {max_depth} deep: is it a repository?", root=root, max_depth=MAX_DEPTH
+            )
             raise UsageError(why)
         links = [name for name in folders if os.path.islink(os.path.join(place, name))]
         folders[:] = sorted(name for name in folders if name not in links and _belongs(os.path.join(place, name)))
@@ -86,7 +90,11 @@ def _walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
                 continue
             count += 1
             if count > git.MAX_FILES:
-                why = msg("{root} has more than {max_files} files: is it a repository?", root, git.MAX_FILES)
+                why = msg(
+                    "{root} has more than {max_files} files: is it a repository?",
+                    root=root,
+                    max_files=git.MAX_FILES,
+                )
                 raise UsageError(why)
             yield os.path.relpath(full, root), facts
 

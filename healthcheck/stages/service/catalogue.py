@@ -12,7 +12,7 @@ from healthcheck import contract
 from healthcheck.errors import KitFailure
 from healthcheck.system import json_text, yaml_text
 from healthcheck.system.files import DATA
-from healthcheck.text.messages import Message
+from healthcheck.text.messages import Message, msg
 
 FLAG = re.compile(r"(?<![\w-])--([a-z][a-z\d-]{2,60})")
 
@@ -124,7 +124,7 @@ def _catalogue(port: int) -> Catalogue:
             benign=tuple(_compiled(expression) for entry in file.benign for expression in entry.patterns),
         )
     except (OSError, yaml_text.YamlError, KeyError, ValueError, re.error) as error:
-        raise KitFailure("{name} of the kit cannot be used: {error}", FILE.name, error) from error
+        raise KitFailure(msg("{name} of the kit cannot be used: {error}", name=FILE.name, error=error)) from error
 
 
 _compiled = functools.partial(re.compile, flags=re.MULTILINE)

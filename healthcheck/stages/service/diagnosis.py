@@ -108,11 +108,11 @@ def diagnose(log: Path) -> Diagnosis:
             kind = os.fstat(handle).st_mode
             if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind)):
                 what = msg("a folder") if stat.S_ISDIR(kind) else msg("a device")
-                raise UsageError("{log} is {value}, not a log file", log, what)
+                raise UsageError(msg("{log} is {value}, not a log file", log=log, value=what))
             os.set_blocking(handle, True)
             return diagnose_stream(stream)
     except OSError as error:
-        raise UsageError("cannot read {log}: {reason}", log, reason_of(error)) from error
+        raise UsageError(msg("cannot read {log}: {reason}", log=log, reason=reason_of(error))) from error
 
 
 def diagnose_stream(stream: BinaryIO, known: Catalogue | None = None) -> Diagnosis:

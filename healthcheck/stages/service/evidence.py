@@ -61,10 +61,10 @@ class Hit:
         if not self.stated:
             return self.failure.cause
         if self.failure.severity is Severity.PART:
-            return msg("{cause} The error is “{reason}”.", self.failure.cause, self.stated)
+            return msg("{cause} The error is “{reason}”.", cause=self.failure.cause, reason=self.stated)
         if self.refused:
-            return msg("A check refused to go on, for the reason “{reason}”.", self.stated)
-        return msg("The program ended itself, and says: “{reason}”.", self.stated)
+            return msg("A check refused to go on, for the reason “{reason}”.", reason=self.stated)
+        return msg("The program ended itself, and says: “{reason}”.", reason=self.stated)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

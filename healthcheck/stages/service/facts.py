@@ -140,7 +140,9 @@ class Service:
         try:
             command = (*interpreter(self.export / contract.ENTRY_POINT), contract.ENTRY_POINT)
         except OSError as error:
-            failure = msg("{entry_point} cannot be read: {strerror}", contract.ENTRY_POINT, error.strerror)
+            failure = msg(
+                "{entry_point} cannot be read: {reason}", entry_point=contract.ENTRY_POINT, reason=error.strerror
+            )
             return replace(self._blank(), outcome=LaunchOutcome.NOT_STARTED, failure=failure)
         blank = replace(self._blank(), command=command, holders=processes.holders(self.port))
         return blank if blank.holders else self._supervised(blank)

@@ -25,15 +25,17 @@ _BY_TIMEOUT = 124
 
 def explain(launch: Launch) -> Finding:
     """The finding for a launch that is not ready."""
-    expected = msg("a streamed answer from {chat_path} on port {port}", contract.CHAT_PATH, launch.port)
+    expected = msg(
+        "a streamed answer from {chat_path} on port {port}", chat_path=contract.CHAT_PATH, port=launch.port
+    )
     seen, fix = _WORDS[launch.outcome](launch)
     quoted = launch.diagnosis.telling[-SHOWN_LINES:]
     if launch.not_here:
         seen += msg(
             ". This machine has {not_here}; the service's image has it, so that this failure says "
             "nothing about the submission{quote}",
-            joined(", ", launch.not_here),
-            _quote(launch, quoted),
+            not_here=joined(", ", launch.not_here),
+            quote=_quote(launch, quoted),
         )
         instead = contract.stated(provided.INSTEAD)
         return unsettled(expected=expected, seen=seen, fix=instead, evidence=_evidence(launch))
@@ -54,10 +56,16 @@ def _diagnosed(diagnosis: Diagnosis, setup: Setup) -> tuple[str, str]:
         return "", ""
     said = joined(msg("; or: "), [hit.cause for hit in hits])
     each = ((repair(hit, setup), message(hit.failure.sources[0])) for hit in hits)
-    fixes = joined(" Or: ", (msg("{repair} (source: {sources})", *both) for both in each))
+    fixes = joined(
+        " Or: ", (msg("{repair} (source: {sources})", repair=words, sources=source) for words, source in each)
+    )
     if diagnosis.candidates:
-        return msg(". Possible causes, of which the log proves none: {said}", said), fixes
-    said = msg(". Cause: {said}", said) if diagnosis.cause else msg(". The last error of the log: {said}", said)
+        return msg(". Possible causes, of which the log proves none: {said}", said=said), fixes
+    said = (
+        msg(". Cause: {said}", said=said)
+        if diagnosis.cause
+        else msg(". The last error of the log: {said}", said=said)
+    )
     return said, fixes
 
 
@@ -70,11 +78,11 @@ def describe_exit(status: int | None) -> str:
         try:
             name = signal.Signals(number).name
         except ValueError:
-            return msg("exit status {status}", status)
-        ended = msg("exit status {status}, that is {name}", status, name)
-        return msg("killed by {name}", name) if status < 0 else ended
+            return msg("exit status {status}", status=status)
+        ended = msg("exit status {status}, that is {name}", status=status, name=name)
+        return msg("killed by {name}", name=name) if status < 0 else ended
     known = {126: msg(": not executable"), 127: msg(": command not found")}
-    return msg("exit status {status}{get}", status, known.get(status, ""))
+    return msg("exit status {status}{meaning}", status=status, meaning=known.get(status, ""))
 
 
 def place(listener: Listener) -> str:
@@ -86,7 +94,13 @@ def place(listener: Listener) -> str:
 def _quote(launch: Launch, lines: tuple[Line, ...]) -> str:
     if lines:
         name = (launch.diagnosed or launch.log).name
-        return joined("", (msg("\n  {name}:{number}: {cut}", name, line.number, _cut(line.text)) for line in lines))
+        return joined(
+            "",
+            (
+                msg("\n  {name}:{number}: {cut}", name=name, number=line.number, cut=_cut(line.text))
+                for line in lines
+            ),
+        )
     if launch.log_tail:
         tail = (f"\n  {_cut(line)}" for line in launch.log_tail[-SHOWN_LINES:])
         return msg("\nthe end of the log:") + "".join(tail)
@@ -113,24 +127,30 @@ def _evidence(launch: Launch) -> dict[str, str | int | float | None]:
 
 
 def _not_started(launch: Launch) -> tuple[str, str]:
-    seen = msg("`{command}` could not be run: {failure}", " ".join(launch.command), launch.failure)
+    seen = msg("`{command}` could not be run: {failure}", command=" ".join(launch.command), failure=launch.failure)
     return seen, msg(
         "name a shell that is there in the first line of deploy.sh: #!/bin/sh or #!/bin/bash, with LF line ends"
     )
 
 
 def _exited(launch: Launch) -> tuple[str, str]:
-    after = msg("after {seconds:.0f} s", launch.seconds)
+    after = msg("after {seconds:.0f} s", seconds=launch.seconds)
     if launch.exit_status == 0:
         seen = msg(
             "deploy.sh ended {after} with exit status 0 and left no process: no server was started, or it ended",
-            after,
+            after=after,
         )
         return seen, msg("end deploy.sh in `exec vllm serve …` so that it runs as long as the server does")
     memory = _memory(launch)
-    left = msg(", {processes} processes left behind", len(launch.processes)) if launch.processes else ""
+    left = msg(", {processes} processes left behind", processes=len(launch.processes)) if launch.processes else ""
     ended = describe_exit(launch.exit_status)
-    seen = msg("deploy.sh ended {after} while loading ({describe_exit}{left}){memory}", after, ended, left, memory)
+    seen = msg(
+        "deploy.sh ended {after} while loading ({exit}{left}){memory}",
+        after=after,
+        exit=ended,
+        left=left,
+        memory=memory,
+    )
     if memory:
         return seen, msg(
             "make it fit: fewer or smaller processes, a shorter --max-model-len, or a machine with more memory"
@@ -140,22 +160,26 @@ def _exited(launch: Launch) -> tuple[str, str]:
         return seen, msg(
             "look who sends SIGTERM: a time limit, a scheduler, a container that stops; then run it again"
         )
-    said = msg("fix its last error, “{cut}”; ", _cut(block[-1].text)) if block else ""
-    return seen, msg("{said}read the last lines of the log in {log}", said, launch.log)
+    said = msg("fix its last error, “{cut}”; ", cut=_cut(block[-1].text)) if block else ""
+    return seen, msg("{said}read the last lines of the log in {log}", said=said, log=launch.log)
 
 
 def _memory(launch: Launch) -> str:
     killed = launch.exit_status in {-signal.SIGKILL, 128 + signal.SIGKILL}
     if launch.oom_kills:
-        return msg("; the kernel killed {oom_kills} processes meanwhile because memory ran out", launch.oom_kills)
+        return msg(
+            "; the kernel killed {oom_kills} processes meanwhile because memory ran out", oom_kills=launch.oom_kills
+        )
     if killed:
         return msg("; SIGKILL comes from outside: the memory limit of a container, or somebody's kill -9")
     return ""
 
 
 def _backgrounded(launch: Launch) -> tuple[str, str]:
-    after = msg("{seconds:.0f} s after the start", launch.seconds)
-    seen = msg("deploy.sh ended with exit status 0 and left a process in the background, which died {after}", after)
+    after = msg("{seconds:.0f} s after the start", seconds=launch.seconds)
+    seen = msg(
+        "deploy.sh ended with exit status 0 and left a process in the background, which died {after}", after=after
+    )
     return seen, msg(
         "end deploy.sh in `exec vllm serve …`, without `&` and without nohup, and let its output go to the log"
     )
@@ -163,41 +187,55 @@ def _backgrounded(launch: Launch) -> tuple[str, str]:
 
 def _restarting(launch: Launch) -> tuple[str, str]:
     command, times = launch.restarted
-    said = (shortened(command), times, launch.seconds)
-    seen = msg("a restart loop: `{command}` was started {times} times in {seconds:.0f} s, and died", *said)
+    seen = msg(
+        "a restart loop: `{command}` was started {times} times in {seconds:.0f} s, and died",
+        command=shortened(command),
+        times=times,
+        seconds=launch.seconds,
+    )
     return seen, msg("start the server once, with `exec`; a loop only hides why it dies")
 
 
 def _answers_wrongly(launch: Launch) -> tuple[str, str]:
     answer, path, own = launch.answer, contract.CHAT_PATH, contract.service().requested("")
     if answer is None:
-        return msg("the server's answers are wrong"), msg("read the log in {log}", launch.log)
-    said = (f"POST {path}", repr(launch.model), answer.status, answer.text)
-    seen = msg("{request} (model {model}) was answered with HTTP {status}: {text}", *said)
+        return msg("the server's answers are wrong"), msg("read the log in {log}", log=launch.log)
+    seen = msg(
+        "{request} (model {model}) was answered with HTTP {status}: {text}",
+        request=f"POST {path}",
+        model=repr(launch.model),
+        status=answer.status,
+        text=answer.text,
+    )
     if answer.status == 200:
         return seen, msg('stream the answer (text/event-stream) when the request has "stream": true')
     fixes = {
         400: msg("read why it refuses; a missing chat template belongs to the weights, or to --chat-template"),
         401: msg("start the server without an API key"),
         403: msg("start the server without an API key"),
-        404: msg("serve {chat_path}, and the model under the name {name}", path, own)
+        404: msg("serve {chat_path}, and the model under the name {name}", chat_path=path, name=own)
         if own
-        else msg("serve {chat_path}, and the model under the weight path: no --served-model-name", path),
-        405: msg("serve POST {chat_path}", path),
+        else msg("serve {chat_path}, and the model under the weight path: no --served-model-name", chat_path=path),
+        405: msg("serve POST {chat_path}", chat_path=path),
         422: msg("accept the evaluation client's fields: it sends num_return_sequences and ignore_eos"),
     }
-    return seen, fixes.get(answer.status, msg("read the server's traceback in {log}", launch.log))
+    return seen, fixes.get(answer.status, msg("read the server's traceback in {log}", log=launch.log))
 
 
 def _other_port(launch: Launch) -> tuple[str, str]:
     ports = ", ".join(sorted({place(listener) for listener in launch.other_ports}))
-    seen = msg("nobody listens on port {port}; what deploy.sh started listens on {ports}", launch.port, ports)
-    return seen, msg("start the server with --host 0.0.0.0 --port {port}", launch.port)
+    seen = msg(
+        "nobody listens on port {port}; what deploy.sh started listens on {ports}", port=launch.port, ports=ports
+    )
+    return seen, msg("start the server with --host 0.0.0.0 --port {port}", port=launch.port)
 
 
 def _silent(launch: Launch) -> tuple[str, str]:
     still = _unanswered(launch)
-    seen = msg("{unanswered}, and for minutes no process has done anything: no output, no CPU time, no I/O", still)
+    seen = msg(
+        "{unanswered}, and for minutes no process has done anything: no output, no CPU time, no I/O",
+        unanswered=still,
+    )
     server = msg("find out what the server waits for (py-spy dump --pid PID): a lock, the network, another rank")
     script = msg("see what deploy.sh waits for: input, a lock, the network, another rank")
     return seen, server if launch.listeners else script
@@ -205,9 +243,11 @@ def _silent(launch: Launch) -> tuple[str, str]:
 
 def _timed_out(launch: Launch) -> tuple[str, str]:
     ends_s = launch.deadline_s
-    limit = msg("{deadline_s:.0f} s after the start (the kit's deadline; the service's is unknown)", ends_s)
+    limit = msg(
+        "{deadline_s:.0f} s after the start (the kit's deadline; the service's is unknown)", deadline_s=ends_s
+    )
     if ends_s == contract.service().start_up_seconds:
-        limit = msg("{deadline_s:.0f} s after the start (the service's deadline)", ends_s)
+        limit = msg("{deadline_s:.0f} s after the start (the service's deadline)", deadline_s=ends_s)
     fix = msg("read in the log what it is busy with; if a start takes this long, raise --deadline")
     if launch.listeners and not (launch.answer and launch.answer.status):
         owner = launch.listeners[0].process
@@ -215,35 +255,47 @@ def _timed_out(launch: Launch) -> tuple[str, str]:
         fix = msg(
             "let only the model server open port {port}, by `exec vllm serve …`: {owner} does not "
             "answer; if a start takes this long, raise --deadline",
-            launch.port,
-            who,
+            port=launch.port,
+            owner=who,
         )
-    return msg("{unanswered}, {limit}", _unanswered(launch), limit), fix
+    return msg("{unanswered}, {limit}", unanswered=_unanswered(launch), limit=limit), fix
 
 
 def _unanswered(launch: Launch) -> str:
     left = msg("; deploy.sh itself has ended, and left processes in the background")
     ended = left if launch.exit_status == 0 else ""
     if launch.listeners:
-        answer = msg(": {text}", launch.answer.text) if launch.answer else ""
-        status = msg(" HTTP {status}", launch.answer.status) if launch.answer and launch.answer.status else ""
+        answer = msg(": {text}", text=launch.answer.text) if launch.answer else ""
+        status = (
+            msg(" HTTP {status}", status=launch.answer.status) if launch.answer and launch.answer.status else ""
+        )
         where = place(launch.listeners[0])
-        said = (launch.port, where, status, answer, ended)
-        return msg("port {port} is open ({where}) and no chat is answered{status}{answer}{ended}", *said)
+        return msg(
+            "port {port} is open ({where}) and no chat is answered{status}{answer}{ended}",
+            port=launch.port,
+            where=where,
+            status=status,
+            answer=answer,
+            ended=ended,
+        )
     if launch.other_ports:
         return _other_port(launch)[0] + ended
-    return msg("nobody listens on port {port}{ended}", launch.port, ended)
+    return msg("nobody listens on port {port}{ended}", port=launch.port, ended=ended)
 
 
 def _foreign(launch: Launch) -> tuple[str, str]:
     owner = launch.foreign[0].process if launch.foreign else None
-    where = place(launch.foreign[0]) if launch.foreign else msg("port {port}", launch.port)
-    seen = msg("{owner} listens on {where} and was not started by deploy.sh", str(owner or msg("a process")), where)
+    where = place(launch.foreign[0]) if launch.foreign else msg("port {port}", port=launch.port)
+    seen = msg(
+        "{owner} listens on {where} and was not started by deploy.sh",
+        owner=str(owner or msg("a process")),
+        where=where,
+    )
     if not launch.contained:
-        seen = msg("{seen}: it took the port meanwhile, or a daemon started it for deploy.sh", seen)
+        seen = msg("{seen}: it took the port meanwhile, or a daemon started it for deploy.sh", seen=seen)
         return seen, msg("stop that process and run again; if it is your server, let deploy.sh itself start it")
     fix = msg("let deploy.sh start the server itself, in the foreground: not through docker or another daemon")
-    return msg("{seen}: it runs in a container", seen), fix
+    return msg("{seen}: it runs in a container", seen=seen), fix
 
 
 def _lost_the_port(launch: Launch) -> bool:
@@ -266,11 +318,11 @@ def _was_stopped(launch: Launch) -> bool:
 
 def _port_taken(launch: Launch) -> tuple[str, str]:
     owners = joined("; ", (holder.owner for holder in launch.holders))
-    return msg("port {port} is taken by {owners}", launch.port, owners), msg("stop it and run again")
+    return msg("port {port} is taken by {owners}", port=launch.port, owners=owners), msg("stop it and run again")
 
 
 def _interrupted(launch: Launch) -> tuple[str, str]:
-    return msg("the launch was interrupted after {seconds:.0f} s", launch.seconds), msg("run it again")
+    return msg("the launch was interrupted after {seconds:.0f} s", seconds=launch.seconds), msg("run it again")
 
 
 _WORDS: dict[LaunchOutcome, Callable[[Launch], tuple[str, str]]] = {

@@ -95,13 +95,13 @@ def _missing(text: str, environment: Mapping[str, str]) -> Iterator[str]:
     for match in _PROGRAM.finditer(text):
         name = match["name"] or match["quoted"]
         if programs.find(name, path=environment.get("PATH")) is None:
-            yield msg("no `{name}` command", name)
+            yield msg("no `{name}` command", name=name)
     for name in dict.fromkeys(match["name"] for match in _MODULE.finditer(text)):
         if not _can_import(name, environment):
-            yield msg("no Python module {name}", name)
+            yield msg("no Python module {name}", name=name)
     library = _LIBRARY.search(text)
     if library and not _has_cann(environment):
-        yield msg("no CANN ({library})", library["name"])
+        yield msg("no CANN ({library})", library=library["name"])
     if _NO_PLATFORM.search(text) and not any(_DEVICES.glob("davinci[0-9]*")):
         yield msg("no NPU")
 

@@ -63,7 +63,13 @@ def attempt(url: str, weights: Path, listed: Exchange) -> Attempt:
     chat = Client(url, limits).chat(body)
     if chat.status == 0 and listed.status:
         answer = Answer(
-            status=0, text=msg("{error}; GET {models_path}: {status}", chat.error, MODELS_PATH, listed.status)
+            status=0,
+            text=msg(
+                "{error}; GET {models_path}: {status}",
+                error=chat.error,
+                models_path=MODELS_PATH,
+                status=listed.status,
+            ),
         )
     else:
         answer = Answer(status=chat.status, text=_words(chat))
@@ -107,9 +113,12 @@ class Attempts:
         """The server's response so far to the current attempt, in words."""
         listed = self._listed
         if listed is None or not listed.status:
-            return msg("nothing at all comes, to GET {models_path} neither", MODELS_PATH)
-        said = (MODELS_PATH, listed.status)
-        return msg("GET {models_path} was answered with HTTP {status}, and to the chat nothing comes", *said)
+            return msg("nothing at all comes, to GET {models_path} neither", models_path=MODELS_PATH)
+        return msg(
+            "GET {models_path} was answered with HTTP {status}, and to the chat nothing comes",
+            models_path=MODELS_PATH,
+            status=listed.status,
+        )
 
     def take(self) -> Attempt | None:
         """The result of the attempt, or None while it runs."""
@@ -136,12 +145,12 @@ def _words(chat: Exchange) -> str:
         return shortened(chat.error, 300)
     kind = chat.headers.get("content-type", "") or msg("no content type")
     if chat.completion is None or "event-stream" not in kind:
-        return msg("{kind}: {begins}", kind, _begins(chat, 500))
+        return msg("{kind}: {begins}", kind=kind, begins=_begins(chat, 500))
     if chat.folded.error:
-        return msg("an error inside the stream: {error}", beginning(chat.folded.error, 400))
+        return msg("an error inside the stream: {error}", error=beginning(chat.folded.error, 400))
     if chat.error:
-        return msg("a stream that broke off: {error}", shortened(chat.error, 300))
-    return msg("a stream without an answer: {chat}", repr(_begins(chat, 400)))
+        return msg("a stream that broke off: {error}", error=shortened(chat.error, 300))
+    return msg("a stream without an answer: {chat}", chat=repr(_begins(chat, 400)))
 
 
 def _begins(chat: Exchange, limit: int) -> str:

@@ -76,8 +76,8 @@ class Timeline:
         """The current phase of the start."""
         if not self.phases:
             return msg("no output yet") if not self.size_bytes else msg("running")
-        percent = msg(" {percent} %", self.percent) if self.percent is not None else ""
-        return msg("{name}{percent}", self.phases[-1].name, percent)
+        percent = msg(" {percent} %", percent=self.percent) if self.percent is not None else ""
+        return msg("{name}{percent}", name=self.phases[-1].name, percent=percent)
 
     def usually_next(self) -> str:
         """The phase that usually follows; "" if none does."""

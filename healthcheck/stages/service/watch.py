@@ -159,13 +159,13 @@ class Watch:
         left_s = self.patience.deadline_s - self.elapsed_s
         waits = []
         if self._unanswered_since is not None:
-            waits.append(msg("port {port} is open, no answer yet", self.launch.port))
+            waits.append(msg("port {port} is open, no answer yet", port=self.launch.port))
         if still_s > QUIET_S:
-            waits.append(msg("nothing has moved for {clock}", _clock(still_s)))
+            waits.append(msg("nothing has moved for {clock}", clock=_clock(still_s)))
             left_s = min(left_s, limit_s - still_s)
         then = self.timeline.usually_next()
-        following = [msg("then {phase}", then)] if then else []
-        left = msg("gives up in {clock}", _clock(left_s))
+        following = [msg("then {phase}", phase=then)] if then else []
+        left = msg("gives up in {clock}", clock=_clock(left_s))
         return joined(" · ", (self.timeline.describe(), *waits, left, *following))
 
     def _note_outputs(self, pids: set[int]) -> None:
@@ -180,7 +180,7 @@ class Watch:
             return None
         waited_s = self.elapsed_s - self._unanswered_since
         heard = self._attempts.heard()
-        text = msg("connections are accepted; {heard}, for {waited_s:.0f} s so far", heard, waited_s)
+        text = msg("connections are accepted; {heard}, for {waited_s:.0f} s so far", heard=heard, waited_s=waited_s)
         return Answer(status=0, text=text)
 
     def _exited(self) -> LaunchOutcome | None:

@@ -29,7 +29,9 @@ def gather(config: Path, folder: Path) -> None:
         UsageError: `config` is not a file.
     """
     if not config.is_file():
-        raise UsageError("--weights-config {config} is not a file: name the config.json of the model", config)
+        raise UsageError(
+            msg("--weights-config {config} is not a file: name the config.json of the model", config=config)
+        )
     shutil.copyfile(config, folder / CONFIG)
     for name in BESIDE:
         beside = config.with_name(name)
@@ -49,10 +51,14 @@ def download(model: str, folder: Path) -> None:
         with contextlib.redirect_stdout(io.StringIO()):
             fetch(model, local_dir=str(folder), allow_patterns=[CONFIG, *BESIDE])
     except Exception as error:  # each client has its own exceptions
-        why = msg("the configuration of {model} cannot be downloaded: {split}", model, " ".join(str(error).split()))
+        why = msg(
+            "the configuration of {model} cannot be downloaded: {split}",
+            model=model,
+            split=" ".join(str(error).split()),
+        )
         raise Blocked(why) from error
     if not (folder / CONFIG).is_file():
-        raise Blocked("{model} has no {config} at its hub", model, CONFIG)
+        raise Blocked(msg("{model} has no {config} at its hub", model=model, config=CONFIG))
 
 
 def _client() -> Callable[..., object]:
@@ -62,9 +68,9 @@ def _client() -> Callable[..., object]:
     why = msg(
         "--model-id needs one of {clients}, and neither is installed: download the model's {config} "
         "and {main_index} yourself, and give --weights-config {config}",
-        joined(" and ", CLIENTS),
-        CONFIG,
-        MAIN_INDEX,
+        clients=joined(" and ", CLIENTS),
+        config=CONFIG,
+        main_index=MAIN_INDEX,
     )
     raise UsageError(why)
 

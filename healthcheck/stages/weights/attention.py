@@ -48,18 +48,23 @@ def _backend(facts: WeightsFacts, attention: Attention) -> Findings:
     server = facts.server
     flash = attention.backend == "flash-attn" and named.upper() == "FLASH_ATTN"
     if flash and server and server.env.get(BATCH_INVARIANT, "0") not in {"", "0"}:
-        report, expected = unsettled, msg("no --{backend}, for {label}", BACKEND, facts.row.label())
+        report, expected = unsettled, msg("no --{backend}, for {label}", backend=BACKEND, label=facts.row.label())
         seen = msg(
             "--{backend} {named} with {batch_invariant}: the release ends with “flash_attn_npu_v3 is not "
             "installed”, unless the image has that package",
-            BACKEND,
-            shown(named, 40),
-            BATCH_INVARIANT,
+            backend=BACKEND,
+            named=shown(named, 40),
+            batch_invariant=BATCH_INVARIANT,
         )
     else:
-        report, expected = warn, msg("no --{backend}: vllm-ascend has an attention of its own", BACKEND)
-        seen = msg("--{backend} {named}: {label} does not use it", BACKEND, shown(named, 40), facts.row.label())
-    fix = msg("leave --{backend} out", BACKEND)
+        report, expected = warn, msg("no --{backend}: vllm-ascend has an attention of its own", backend=BACKEND)
+        seen = msg(
+            "--{backend} {named}: {label} does not use it",
+            backend=BACKEND,
+            named=shown(named, 40),
+            label=facts.row.label(),
+        )
+    fix = msg("leave --{backend} out", backend=BACKEND)
     yield report(expected=expected, seen=seen, fix=fix, where=_place(facts, BACKEND))
 
 
@@ -73,9 +78,15 @@ def _cache(facts: WeightsFacts, attention: Attention) -> Findings:
     seen, sure = _end(facts, attention, named, chip)
     report = fail if sure else unsettled
     expected = msg(
-        "no --{cache} {named}, for {label} on a {label2}", CACHE, shown(named, 40), facts.row.label(), chip.label
+        "no --{option} {value}, for {release} on a {device}",
+        option=CACHE,
+        value=shown(named, 40),
+        release=facts.row.label(),
+        device=chip.label,
     )
-    yield report(expected=expected, seen=seen, fix=msg("leave --{cache} out", CACHE), where=_place(facts, CACHE))
+    yield report(
+        expected=expected, seen=seen, fix=msg("leave --{cache} out", cache=CACHE), where=_place(facts, CACHE)
+    )
 
 
 def _place(facts: WeightsFacts, option: str) -> str:
@@ -86,28 +97,32 @@ def _place(facts: WeightsFacts, option: str) -> str:
 
 def _end(facts: WeightsFacts, attention: Attention, named: str, chip: Npu) -> tuple[str, bool]:
     """How the server fails, and whether that is certain."""
-    given = msg("--{cache} {named}", CACHE, shown(named, 40))
+    given = msg("--{cache} {named}", cache=CACHE, named=shown(named, 40))
     plain = not read_load(facts).quantization
     own_rules = _is_latent(facts) or _is_sparse(facts)
     kind = text_of(facts.weights.text_config.get("model_type"))
     v4 = kind.startswith("deepseek_v4")  # the release may replace the cache format before it checks it
     if named == "fp8" and attention.fp8_needs_950 and chip.family not in WITH_FP8_ATTENTION and not v4:
-        seen = msg("{given}: the release takes it on a 950 alone, and ends with an AssertionError elsewhere", given)
+        seen = msg(
+            "{given}: the release takes it on a 950 alone, and ends with an AssertionError elsewhere", given=given
+        )
     elif attention.needs_scales and plain and not own_rules and named != "mxfp8":
         seen = msg(
             "{given}, and weights without scales for the cache: the release ends with “KV quantization "
             "is configured via `--kv-cache-dtype` upon service startup, and the corresponding quantized "
             "weights are required”",
-            given,
+            given=given,
         )
     elif attention.writes_16_bits and plain and not own_rules and chip.family in SEEN_TO_FAIL:
         seen = msg(
             "{given}: the release writes the cache with an operator that takes 16 bits alone, and ends "
             "with “ReshapeAndCacheOperation setup failed!” (vllm-ascend issue 8102)",
-            given,
+            given=given,
         )
     else:
-        return msg("{given}: whether the release takes it on this chip, for this model, is not known", given), False
+        return msg(
+            "{given}: whether the release takes it on this chip, for this model, is not known", given=given
+        ), False
     return seen, True
 
 

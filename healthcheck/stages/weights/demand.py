@@ -47,7 +47,7 @@ def read_demand(facts: WeightsFacts) -> Demand:
     shape = read_shape(facts.weights.text_config) or read_shape(facts.weights.params.value)
     length = facts.option("max-model-len") or ""
     context = tokens(length)
-    source = msg("--max-model-len {value}", length) if context else msg("the model's own length")
+    source = msg("--max-model-len {value}", value=length) if context else msg("the model's own length")
     return Demand(
         load=load,
         shape=shape,

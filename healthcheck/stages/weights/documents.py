@@ -57,7 +57,7 @@ def parse_object(data: bytes) -> JsonObject:
     """
     value = parse(data)
     if not isinstance(value, dict):
-        raise DocumentError(msg("is JSON, but a {name} and no object", type(value).__name__))
+        raise DocumentError(msg("is JSON, but a {name} and no object", name=type(value).__name__))
     return value
 
 
@@ -72,18 +72,22 @@ def parse(data: bytes) -> JsonValue:
     try:
         return cast("JsonValue", json.loads(data.decode("utf-8")))
     except UnicodeDecodeError as error:
-        why = msg("is not UTF-8 at byte {start} ({data})", error.start, repr(data[error.start : error.start + 4]))
+        why = msg(
+            "is not UTF-8 at byte {start} ({data})",
+            start=error.start,
+            data=repr(data[error.start : error.start + 4]),
+        )
         raise DocumentError(why) from error
     except json.JSONDecodeError as error:
         around = shown(error.doc[max(0, error.pos - 20) : error.pos + 20])
-        where = msg("line {line}, column {column}", error.lineno, error.colno)
+        where = msg("line {line}, column {column}", line=error.lineno, column=error.colno)
         raise DocumentError(
-            msg("is not JSON: {error} at {where}, near “{around}”", error.msg, where, around)
+            msg("is not JSON: {error} at {where}, near “{around}”", error=error.msg, where=where, around=around)
         ) from error
     except RecursionError as error:
         raise DocumentError(msg("is nested too deeply to be read")) from error
     except ValueError as error:
-        raise DocumentError(msg("is not JSON: {error}", shown(str(error)))) from error
+        raise DocumentError(msg("is not JSON: {error}", error=shown(str(error)))) from error
 
 
 def text_of(value: JsonValue) -> str:

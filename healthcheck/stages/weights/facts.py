@@ -196,8 +196,11 @@ def _header(folder: Folder, entry: Entry) -> safetensors.Header:
     prefix = folder.read_range(entry, 0, 64)
     length = safetensors.header_length(prefix, entry.size_bytes)
     if length > safetensors.MAX_READ_BYTES:
-        said = (length, safetensors.MAX_READ_BYTES)
-        why = msg("has a header of {length:,} bytes, of which at most {max_read_bytes:,} are read here", *said)
+        why = msg(
+            "has a header of {length:,} bytes, of which at most {max_read_bytes:,} are read here",
+            length=length,
+            max_read_bytes=safetensors.MAX_READ_BYTES,
+        )
         raise safetensors.TooLongError(why)
     data = folder.read_range(entry, safetensors.LENGTH_BYTES, length)
     return safetensors.parse_header(data, entry.size_bytes)
@@ -378,7 +381,7 @@ def _nature_by_files(weights: Weights) -> Nature:
         return Nature(family=Family.ADAPTS, because=msg("adapter_config.json, and no config.json beside it"))
     if weights.diffusers_index.present or weights.config.value.get("_diffusers_version"):
         named = text_of(weights.diffusers_index.value.get("_class_name")) or msg("of diffusers")
-        return Nature(family=Family.DIFFUSES, because=msg("a pipeline {named}, or a part of one", named))
+        return Nature(family=Family.DIFFUSES, because=msg("a pipeline {named}, or a part of one", named=named))
     if weights.params.good:
         takes, makes = modalities(weights.params.value)
         return Nature(

@@ -94,7 +94,11 @@ class Folder:
             raise Unreadable(entry.problem)
         if entry.size_bytes > limit:
             raise Unreadable(
-                msg("has {size_bytes:,} bytes; of such a file at most {limit:,} are read", entry.size_bytes, limit)
+                msg(
+                    "has {size_bytes:,} bytes; of such a file at most {limit:,} are read",
+                    size_bytes=entry.size_bytes,
+                    limit=limit,
+                )
             )
         return self.read_range(entry, 0, limit)
 
@@ -113,7 +117,7 @@ class Folder:
                 file.seek(start)
                 return b"".join(_chunks(file.read, min(length, entry.size_bytes - start)))
         except OSError as error:
-            raise Unreadable(msg("cannot be read: {reason}", reason_of(error))) from error
+            raise Unreadable(msg("cannot be read: {reason}", reason=reason_of(error))) from error
 
 
 def _chunks(read: Callable[[int], bytes | None], length: int) -> Iterator[bytes]:
@@ -131,11 +135,13 @@ def list_folder(path: Path) -> Folder:
     try:
         root = path.expanduser().resolve(strict=True)
         if not root.is_dir():
-            raise UsageError("{path} is not a directory: pass the folder of the weights", shown(str(path)))
+            raise UsageError(
+                msg("{path} is not a directory: pass the folder of the weights", path=shown(str(path)))
+            )
         os.scandir(root).close()
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        why = msg("cannot read the weights folder {path}: {reason}", shown(str(path)), reason)
+        why = msg("cannot read the weights folder {path}: {reason}", path=shown(str(path)), reason=reason)
         raise UsageError(why) from error
     return _Listing(root).run()
 
@@ -179,7 +185,7 @@ class _Listing:
                         else:
                             self._take(name, item)
             except OSError as error:
-                self.unlisted.append(msg("{folder}: {reason}", shown(folder), reason_of(error)))
+                self.unlisted.append(msg("{folder}: {reason}", folder=shown(folder), reason=reason_of(error)))
 
     def _take(self, name: str, item: os.DirEntry[str]) -> None:
         entry = self._entry(name, item)
@@ -197,20 +203,22 @@ class _Listing:
                 return Entry(name=name, problem=problem)
             found = os.stat(item.path)
         except OSError as error:
-            return Entry(name=name, problem=msg("cannot be read: {strerror}", error.strerror))
+            return Entry(name=name, problem=msg("cannot be read: {reason}", reason=error.strerror))
         if not stat.S_ISREG(found.st_mode):
             return Entry(name=name, problem=_what(found.st_mode))
-        problem = "" if os.access(item.path, os.R_OK) else msg("cannot be read: {strerror}", "Permission denied")
+        problem = (
+            "" if os.access(item.path, os.R_OK) else msg("cannot be read: {reason}", reason="Permission denied")
+        )
         return Entry(name=name, size_bytes=found.st_size, identity=(found.st_dev, found.st_ino), problem=problem)
 
     def _link_problem(self, path: str) -> str:
         link, target = shown(os.readlink(path)), os.path.realpath(path)
         if not any(target == root or target.startswith(root + os.sep) for root in self.allowed):
-            return msg("is a link out of the weights folder, to {link}, and is not followed", link)
+            return msg("is a link out of the weights folder, to {link}, and is not followed", link=link)
         try:
             os.stat(path)
         except OSError as error:
-            return msg("is a link to {link}, which leads nowhere ({strerror})", link, error.strerror)
+            return msg("is a link to {link}, which leads nowhere ({reason})", link=link, reason=error.strerror)
         return ""
 
 

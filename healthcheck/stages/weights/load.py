@@ -62,7 +62,7 @@ def read_load(facts: WeightsFacts) -> Load:
         total = sum(entry.size_bytes for entry in files) or weights.announced_bytes or 0
     formats = tuple(name for name, _ in stored.most_common())
     if not dtype and formats and formats[0] in HALF:
-        dtype, dtype_source = HALF[formats[0]], msg("{largest} tensors in the files", formats[0])
+        dtype, dtype_source = HALF[formats[0]], msg("{largest} tensors in the files", largest=formats[0])
     return Load(
         total_bytes=total,
         expert_bytes=routed or experts.estimated_bytes(weights.text_config, total),
@@ -98,9 +98,9 @@ def _dtype(facts: WeightsFacts) -> tuple[str, str]:
         for key in ("torch_dtype", "dtype"):
             named = text_of(config.get(key)).removeprefix("torch.")
             if named == "float32":
-                return "", msg("{key} float32 in config.json, which --dtype auto turns into 16 bits", key)
+                return "", msg("{key} float32 in config.json, which --dtype auto turns into 16 bits", key=key)
             if named:
-                return named, msg("{key} in config.json", key)
+                return named, msg("{key} in config.json", key=key)
     return "", msg("neither --dtype nor config.json")
 
 

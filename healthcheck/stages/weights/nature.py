@@ -56,13 +56,13 @@ def architecture_nature(config: JsonObject, releases: tuple[Release, ...]) -> Na
     """Determine the kind of a model from its config.json. `releases` are searched in order."""
     architectures = words(config.get("architectures"))
     model_type = text_of(config.get("model_type"))
-    named = msg("model_type {model_type}", repr(model_type))
+    named = msg("model_type {model_type}", model_type=repr(model_type))
     if architectures:
-        named = msg("architectures {architectures}", list(architectures[:3]))
+        named = msg("architectures {architectures}", architectures=list(architectures[:3]))
     for architecture in architectures:
         release = next((each for each in releases if each.groups_of(architecture)), None)
         if release:
-            because = msg("{named}, which vLLM {vllm} knows", named, release.vllm)
+            because = msg("{named}, which vLLM {vllm} knows", named=named, vllm=release.vllm)
             return _registered(config, architecture, release, because)
     family = _family_by_name(architectures[0] if architectures else "", model_type)
     if family is not Family.GENERATES:

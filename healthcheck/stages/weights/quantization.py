@@ -26,19 +26,27 @@ def judge_quantization(facts: WeightsFacts, load: Load) -> Findings:
     packed = next((tensor.name for tensor in facts.weights.tensors if _PACKED.search(tensor.name)), "")
     if packed and not load.quantization:
         expected = msg("quantization_config in config.json or quant_model_description.json, for quantised tensors")
-        seen = msg("{name}, and neither of them: vLLM builds the model unquantised, and has no such tensor", packed)
+        seen = msg(
+            "{name}, and neither of them: vLLM builds the model unquantised, and has no such tensor", name=packed
+        )
         yield fail(expected=expected, seen=seen, fix=msg("copy it from the repository that the weights are from"))
         return
     flag, method = (facts.option("quantization") or "").lower(), load.quantization
     if flag == MODELSLIM and load.quantization != MODELSLIM:
         wanted = msg("quant_model_description.json, as ModelSlim writes it, for --quantization ascend")
-        seen = msg("{quantization_source}", load.quantization_source or msg("weights without quantization"))
+        seen = msg(
+            "{quantization_source}",
+            quantization_source=load.quantization_source or msg("weights without quantization"),
+        )
         yield fail(expected=wanted, seen=seen, fix=msg("leave --quantization out, or submit ModelSlim weights"))
     elif flag and method and not (flag.startswith(method) or method.startswith(flag)):  # awq_marlin, awq
         # Source: ModelConfig._verify_quantization compares the option with quantization_config of config.json.
         report = fail if load.quantization_source.startswith("quantization_config") else warn
-        said = (load.quantization, load.quantization_source)
-        expected = msg("--quantization {quantization}, or none: it is read from {quantization_source}", *said)
+        expected = msg(
+            "--quantization {quantization}, or none: it is read from {quantization_source}",
+            quantization=load.quantization,
+            quantization_source=load.quantization_source,
+        )
         yield report(expected=expected, seen=f"--quantization {shown(flag)}", fix=msg("leave --quantization out"))
     elif flag and flag != MODELSLIM and not load.quantization:
         yield _nothing_to_load(facts, flag)
@@ -58,17 +66,22 @@ def _nothing_to_load(facts: WeightsFacts, flag: str) -> Finding:
     """
     row = facts.row
     known = any(flag in each.methods for each in schemes.registries())
-    seen = msg("--quantization {flag}, and weights that are not quantised", shown(flag))
+    seen = msg("--quantization {flag}, and weights that are not quantised", flag=shown(flag))
     if flag not in row.quantizations:
         seen += msg(
-            ": {label} ends with “{flag} quantization is currently not supported in npu”", row.label(), shown(flag)
+            ": {label} ends with “{flag} quantization is currently not supported in npu”",
+            label=row.label(),
+            flag=shown(flag),
         )
         report = _severity(facts) if known else fail
     else:
         seen += msg(": there is no description of the numbers that it could read")
         report = warn if flag == "mxfp8" else fail
-    said = (row.label(), ", ".join(row.quantizations))
-    expected = msg("no --quantization, or weights of a method of {label}: {quantizations}", *said)
+    expected = msg(
+        "no --quantization, or weights of a method of {label}: {quantizations}",
+        label=row.label(),
+        quantizations=", ".join(row.quantizations),
+    )
     fix = msg("leave --quantization out, or submit ModelSlim weights")
     return report(expected=expected, seen=seen, fix=fix, where=facts.place)
 
@@ -82,11 +95,20 @@ def _not_loaded(facts: WeightsFacts, load: Load) -> Finding:
     row = facts.row
     takers = [each.vllm_ascend for each in schemes.registries() if load.quantization in each.methods]
     never = facts.engine == "vllm" and load.quantization in _OF_GPUS
-    first = msg("; {takers} is the first that does", takers[-1]) if takers else ""
-    later = msg("; no release up to {newest} does", stacks.rows()[0].vllm_ascend) if never else first
-    expected = msg("a method that {label} loads: {quantizations}", row.label(), ", ".join(row.quantizations))
+    first = msg("; {takers} is the first that does", takers=takers[-1]) if takers else ""
+    later = msg("; no release up to {newest} does", newest=stacks.rows()[0].vllm_ascend) if never else first
+    expected = msg(
+        "a method that {label} loads: {quantizations}",
+        label=row.label(),
+        quantizations=", ".join(row.quantizations),
+    )
     method, source = shown(load.quantization), load.quantization_source
-    seen = msg("{quantization} ({quantization_source}){later}", method, source, later)
+    seen = msg(
+        "{quantization} ({quantization_source}){later}",
+        quantization=method,
+        quantization_source=source,
+        later=later,
+    )
     fix = msg("submit the weights unquantized, or quantize them with ModelSlim (W8A8)")
     report = fail if never else _severity(facts)
     return report(expected=expected, seen=seen, fix=fix, where="config.json")
@@ -99,7 +121,7 @@ def _not_told(facts: WeightsFacts, load: Load) -> Findings:
     """
     label = facts.row.label()
     if not facts.row.detects_modelslim and not facts.weights.quantization_config:
-        expected = msg("--quantization ascend: {label} does not recognise ModelSlim weights by itself", label)
-        seen = msg("{quantization_source}, and no --quantization", load.quantization_source)
+        expected = msg("--quantization ascend: {label} does not recognise ModelSlim weights by itself", label=label)
+        seen = msg("{quantization_source}, and no --quantization", quantization_source=load.quantization_source)
         fix = msg("add to the command: --quantization ascend")
         yield At(facts.where).fail(expected=expected, seen=seen, fix=fix)

@@ -68,7 +68,7 @@ def render(
             check=False,
         )
     except subprocess.TimeoutExpired:
-        why = msg("did not end within {wall_s} s", WALL_S)
+        why = msg("did not end within {wall_s} s", wall_s=WALL_S)
     else:
         if not child.returncode:
             answer = json.loads(child.stdout)
@@ -78,9 +78,9 @@ def render(
                 detected_by_name=ContentFormat(answer["formats"]["True"]),
             )
         reason = child.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
-        why = msg("could not be rendered: {reason}", reason[0][:300])
+        why = msg("could not be rendered: {reason}", reason=reason[0][:300])
         if child.returncode < 0:
-            why = msg("did not end within {cpu_s} s of computing", CPU_S)
+            why = msg("did not end within {cpu_s} s of computing", cpu_s=CPU_S)
     return Renderings(rows=tuple(Rendered(error=why, ended=False) for _ in conversations))
 
 

@@ -83,18 +83,28 @@ def header_length(prefix: bytes, file_bytes: int) -> int:
     """
     if len(prefix) < LENGTH_BYTES:
         why = msg(
-            "has {file_bytes} bytes, fewer than the {length_bytes} of a header's length", file_bytes, LENGTH_BYTES
+            "has {file_bytes} bytes, fewer than the {length_bytes} of a header's length",
+            file_bytes=file_bytes,
+            length_bytes=LENGTH_BYTES,
         )
         raise CutOffError(why)
     length = int.from_bytes(prefix[:LENGTH_BYTES], "little")
     if length > MAX_HEADER_BYTES:
-        said = (length, MAX_HEADER_BYTES, _looks_like(prefix))
-        why = msg("claims a header of {length:,} bytes; the format allows {max_header_bytes:,}{looks}", *said)
+        why = msg(
+            "claims a header of {length:,} bytes; the format allows {max_header_bytes:,}{looks}",
+            length=length,
+            max_header_bytes=MAX_HEADER_BYTES,
+            looks=_looks_like(prefix),
+        )
         raise FormatError(why)
     if length < 2:
-        raise FormatError(msg("claims a header of {length} bytes, too short for any JSON", length))
+        raise FormatError(msg("claims a header of {length} bytes, too short for any JSON", length=length))
     if length > file_bytes - LENGTH_BYTES:
-        why = msg("is cut off: its header has {length:,} bytes, the whole file {file_bytes:,}", length, file_bytes)
+        why = msg(
+            "is cut off: its header has {length:,} bytes, the whole file {file_bytes:,}",
+            length=length,
+            file_bytes=file_bytes,
+        )
         raise CutOffError(why)
     return length
 
@@ -114,11 +124,18 @@ def parse_header(data: bytes, file_bytes: int | None = None) -> Header:
     position = _fill(tensors, faults)
     whole = LENGTH_BYTES + len(data) + position
     if file_bytes is not None and file_bytes < whole:
-        seen = msg("is cut off: its tensors end at byte {whole:,}, the file has {file_bytes:,}", whole, file_bytes)
+        seen = msg(
+            "is cut off: its tensors end at byte {whole:,}, the file has {file_bytes:,}",
+            whole=whole,
+            file_bytes=file_bytes,
+        )
         faults.append(seen)
     elif file_bytes is not None and file_bytes > whole:
         faults.append(
-            msg("has {file_bytes:,} bytes after its last tensor, which no tensor describes", file_bytes - whole)
+            msg(
+                "has {file_bytes:,} bytes after its last tensor, which no tensor describes",
+                file_bytes=file_bytes - whole,
+            )
         )
     return Header(tensors=tuple(tensors), file_bytes=whole, faults=tuple(faults[:MAX_FAULTS]))
 
@@ -126,7 +143,9 @@ def parse_header(data: bytes, file_bytes: int | None = None) -> Header:
 def _object(data: bytes, faults: list[str]) -> dict[str, object]:
     if not data.startswith(b"{"):
         why = msg(
-            "has a header that does not start with {{ but with {start}{looks}", repr(data[:12]), _looks_like(data)
+            "has a header that does not start with {{ but with {start}{looks}",
+            start=repr(data[:12]),
+            looks=_looks_like(data),
         )
         raise FormatError(why)
 
@@ -134,15 +153,15 @@ def _object(data: bytes, faults: list[str]) -> dict[str, object]:
         found = dict(pairs)
         if len(found) < len(pairs):
             twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-            faults.append(msg("names {twice} twice in its header", _named(twice)))
+            faults.append(msg("names {twice} twice in its header", twice=_named(twice)))
         return found
 
     try:
         value = json.loads(data.decode("utf-8"), object_pairs_hook=collect)
     except UnicodeDecodeError as error:
-        raise FormatError(msg("has a header that is not UTF-8 (byte {start})", error.start)) from error
+        raise FormatError(msg("has a header that is not UTF-8 (byte {start})", start=error.start)) from error
     except (ValueError, RecursionError) as error:
-        raise FormatError(msg("has a header that is not JSON: {error}", shown(str(error)))) from error
+        raise FormatError(msg("has a header that is not JSON: {error}", error=shown(str(error)))) from error
     assert isinstance(value, dict)
     return value
 
@@ -156,7 +175,7 @@ def _tensors(value: dict[str, object], faults: list[str]) -> Iterator[Tensor]:
         try:
             yield _tensor(name, described)
         except FormatError as error:
-            faults.append(msg("describes tensor {name} wrongly: {error}", _named(name), error))
+            faults.append(msg("describes tensor {name} wrongly: {error}", name=_named(name), error=error))
 
 
 def _tensor(name: str, described: object) -> Tensor:
@@ -164,28 +183,37 @@ def _tensor(name: str, described: object) -> Tensor:
         raise FormatError(msg("no object"))
     dtype, shape, offsets = described.get("dtype"), described.get("shape"), described.get("data_offsets")
     if not isinstance(dtype, str) or dtype not in BITS:
-        raise FormatError(msg("unknown dtype {dtype}", _brief(dtype)))
+        raise FormatError(msg("unknown dtype {dtype}", dtype=_brief(dtype)))
     dimensions = _naturals(shape, "shape")
     bounds = _naturals(offsets, "data_offsets")
     if len(bounds) != 2 or bounds[0] > bounds[1]:
-        raise FormatError(msg("data_offsets {bounds} are not a range", list(bounds[:4])))
+        raise FormatError(msg("data_offsets {bounds} are not a range", bounds=list(bounds[:4])))
     tensor = Tensor(name=name, dtype=dtype, shape=dimensions, start=bounds[0], end=bounds[1])
     bits = tensor.elements * BITS[dtype]
     if bits % 8 or bits // 8 != tensor.end - tensor.start:
         size = f"{bits / 8:,.1f}" if bits % 8 else f"{bits // 8:,}"
         shape_text = "×".join(map(str, dimensions)) or "scalar"
-        said = (dtype, shape_text, size, tensor.end - tensor.start)
-        why = msg("{dtype} {shape_text} takes {size} bytes, its range has {end:,}", *said)
+        why = msg(
+            "{dtype} {shape_text} takes {size} bytes, its range has {end:,}",
+            dtype=dtype,
+            shape_text=shape_text,
+            size=size,
+            end=tensor.end - tensor.start,
+        )
         raise FormatError(why)
     return tensor
 
 
 def _naturals(value: object, what: str) -> tuple[int, ...]:
     if not isinstance(value, list) or len(value) > MAX_DIMENSIONS:
-        raise FormatError(msg("{what} is not a list of at most {max_dimensions} numbers", what, MAX_DIMENSIONS))
+        raise FormatError(
+            msg(
+                "{what} is not a list of at most {max_dimensions} numbers", what=what, max_dimensions=MAX_DIMENSIONS
+            )
+        )
     for item in value:
         if not isinstance(item, int) or isinstance(item, bool) or not 0 <= item < MAX_EXTENT:
-            raise FormatError(msg("{what} holds {item}, which is not a size", what, _brief(item)))
+            raise FormatError(msg("{what} holds {item}, which is not a size", what=what, item=_brief(item)))
     return tuple(value)
 
 
@@ -203,11 +231,15 @@ def _fill(tensors: list[Tensor], faults: list[str]) -> int:
     position = 0
     for tensor in tensors:
         if tensor.start < position and tensor.end > tensor.start:
-            seen = msg("has tensors that overlap: {name} starts inside the one before it", _named(tensor.name))
+            seen = msg("has tensors that overlap: {name} starts inside the one before it", name=_named(tensor.name))
             faults.append(seen)
         elif tensor.start > position:
             faults.append(
-                msg("has a hole of {start:,} bytes before {name}", tensor.start - position, _named(tensor.name))
+                msg(
+                    "has a hole of {start:,} bytes before {name}",
+                    start=tensor.start - position,
+                    name=_named(tensor.name),
+                )
             )
         position = max(position, tensor.end)
     return position

@@ -24,12 +24,17 @@ def in_settings(finding: Finding, plan: LaunchPlan | None) -> Finding:
     if match is None or _is_spelled_out(plan, match):
         return finding
     key = match["option"].replace("-", "_")
-    said = msg("leave {key} out of {file}", key, _place(plan, key))
+    said = msg("leave {key} out of {file}", key=key, file=_place(plan, key))
     if given:
         value = given["value"] if given["value"][0].isdigit() else f'"{given["value"]}"'
-        said = msg("write {key} = {value} in {file}", key, joined(" or ", value.split(" or ")), _place(plan, key))
+        said = msg(
+            "write {key} = {value} in {file}",
+            key=key,
+            value=joined(" or ", value.split(" or ")),
+            file=_place(plan, key),
+        )
     whole = match[0] == finding.fix
-    return replace(finding, fix=said if whole else msg("{fix} ({said})", finding.fix, said))
+    return replace(finding, fix=said if whole else msg("{fix} ({said})", fix=finding.fix, said=said))
 
 
 def _is_spelled_out(plan: LaunchPlan, match: re.Match[str]) -> bool:

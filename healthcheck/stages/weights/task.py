@@ -24,10 +24,10 @@ def named_tasks(facts: WeightsFacts) -> Iterator[tuple[str, str]]:
         yield (facts.task.value if isinstance(facts.task, contract.Task) else facts.task), "--task"
     card = facts.weights.card
     if card.task:
-        yield card.task, msg("{task_key} in the weights' README.md", card.task_key)
+        yield card.task, msg("{task_key} in the weights' README.md", task_key=card.task_key)
     if facts.submission and facts.submission.card.task:
         card = facts.submission.card
-        yield card.task, msg("{task_key} in the repository's README.md", card.task_key)
+        yield card.task, msg("{task_key} in the repository's README.md", task_key=card.task_key)
 
 
 def usual_task(nature: Nature) -> contract.Task:

@@ -101,7 +101,7 @@ def _tokenizer_json(folder: Folder) -> tuple[str, bool | None]:
     except Unreadable as error:
         return str(error), None
     except json_text.JsonError as error:
-        return msg("is not a tokenizer: {error}", error), None
+        return msg("is not a tokenizer: {error}", error=error), None
     return "", "ByteLevel" in json.dumps(read.decoder) if read.decoder else None
 
 
@@ -130,7 +130,7 @@ def decoded(source: str, data: bytes, *, file: str) -> Template:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        return Template(source=source, error=msg("is not UTF-8 (byte {start})", error.start))
+        return Template(source=source, error=msg("is not UTF-8 (byte {start})", start=error.start))
     return Template(source=source, text=text, error="" if text.strip() else msg("is empty"), file=file)
 
 
@@ -153,9 +153,9 @@ def _from_config(config: JsonObject) -> list[Template]:
         return [Template(source=source, text=value, error=error)]
     named = _named(value)
     if "default" in named:
-        return [Template(source=msg("{source}, template default", source), text=named["default"])]
+        return [Template(source=msg("{source}, template default", source=source), text=named["default"])]
     names = ", ".join(sorted(named)) or "none"
-    lacks = msg('has a list of chat templates and none is named "default" ({names})', names)
+    lacks = msg('has a list of chat templates and none is named "default" ({names})', names=names)
     return [Template(source=source, error=lacks)]
 
 

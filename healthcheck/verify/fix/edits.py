@@ -14,6 +14,7 @@ from pathlib import Path
 from healthcheck.core.records import Edit
 from healthcheck.errors import KitFailure, UsageError, reason_of
 from healthcheck.system.files import read_bounded, write_atomically
+from healthcheck.text.messages import msg
 
 MAX_FILE_BYTES = 1024**2
 
@@ -159,14 +160,16 @@ def _edited(data: bytes, spans: set[_Span]) -> bytes:
 
 def _apply(file: Path, change: Change) -> None:
     if file.resolve() != file or file.is_symlink() or read_bounded(file, MAX_FILE_BYTES) != change.before:
-        raise UsageError("{file} changed while it was verified: it was not repaired; run the command again", file)
+        raise UsageError(
+            msg("{file} changed while it was verified: it was not repaired; run the command again", file=file)
+        )
     try:
         mode = stat.S_IMODE(os.stat(file).st_mode)
         if change.after != change.before:
             write_atomically(file, change.after)
         os.chmod(file, mode | 0o111 if change.executable else mode)
     except OSError as error:
-        raise KitFailure("cannot repair {file}: {reason}", file, reason_of(error)) from error
+        raise KitFailure(msg("cannot repair {file}: {reason}", file=file, reason=reason_of(error))) from error
 
 
 def _diff(change: Change) -> Iterator[str]:

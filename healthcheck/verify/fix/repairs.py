@@ -76,11 +76,15 @@ def _not_repaired(result: CheckResult, changed: Collection[str]) -> str:
     id_ = result.id
     path = next((edit.file for edit in _edits(result) if edit.file in changed), "")
     if path:
-        return msg("not repaired for {id}: {path} has uncommitted changes: commit or stash them first", id_, path)
+        return msg(
+            "not repaired for {id}: {path} has uncommitted changes: commit or stash them first", id=id_, path=path
+        )
     by_hand = [finding.fix for finding in _by_gravity(result) if finding.fix]
     if by_hand:
-        return msg("not repaired for {id}; by hand: {by_hand}", id_, joined("; ", dict.fromkeys(by_hand)))
-    return msg("not repaired for {id}: npu-adapter explain {id} says how", id_)
+        return msg(
+            "not repaired for {id}; by hand: {by_hand}", id=id_, by_hand=joined("; ", dict.fromkeys(by_hand))
+        )
+    return msg("not repaired for {id}: npu-adapter explain {id} says how", id=id_)
 
 
 def _by_gravity(result: CheckResult) -> list[Finding]:

@@ -25,14 +25,18 @@ CHINESE = translation(Language.CHINESE)
 WORDS = st.text(max_size=20)
 NUMBERS = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
 MESSAGES = st.recursive(
-    WORDS.map(lambda text: msg("port {port}", text)) | st.just(msg("passed")),
+    WORDS.map(lambda text: msg("port {port}", port=text)) | st.just(msg("passed")),
     lambda inner: st.one_of(
         st.lists(inner | WORDS, max_size=4).map(lambda parts: joined(", ", parts)),
-        st.tuples(inner | WORDS, inner).map(lambda pair: msg("expected {expected}; saw {seen}", *pair)),
-        st.tuples(st.integers(0, 3), inner).map(
-            lambda pair: plural("; {n} warning: {listed}", "; {n} warnings: {listed}", pair[0], *pair)
+        st.tuples(inner | WORDS, inner).map(
+            lambda pair: msg("expected {expected}; saw {seen}", expected=pair[0], seen=pair[1])
         ),
-        NUMBERS.map(lambda number: msg("{number:.1f} %", number)),
+        st.tuples(st.integers(0, 3), inner).map(
+            lambda pair: plural(
+                "; {n} warning: {listed}", "; {n} warnings: {listed}", pair[0], n=pair[0], listed=pair[1]
+            )
+        ),
+        NUMBERS.map(lambda number: msg("{number:.1f} %", number=number)),
     ),
     max_leaves=8,
 )

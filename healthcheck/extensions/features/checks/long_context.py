@@ -20,8 +20,8 @@ _OPEN = msg(
 
 @check(
     "features/long-context",
-    "The promised length is read, and more is refused",
-    why="A client fills the promised length, and nobody notices what is cut or overlooked there.",
+    msg("The promised length is read, and more is refused"),
+    why=msg("A client fills the promised length, and nobody notices what is cut or overlooked there."),
 )
 def long_context(run: FeaturesRun) -> Findings:
     """A text as long as `max_model_len` of /v1/models allows has a code number at 10, at 50 and at 90 % of it, and
@@ -45,31 +45,39 @@ def long_context(run: FeaturesRun) -> Findings:
     ```
     """
     if run.length and run.length < LEAST:
-        raise NotApplicable(msg("the context has no room for a long text: {length} tokens", run.length))
+        raise NotApplicable(msg("the context has no room for a long text: {length} tokens", length=run.length))
     if BEYOND not in run.answers:
         raise NotApplicable(msg("the server does not say its length (max_model_len), or counts no prompt tokens"))
     findings: list[Finding] = []
     beyond = run.answers[BEYOND]
     if not beyond.refused:
-        expected = msg("HTTP 4xx for more than {length} tokens", run.length)
+        expected = msg("HTTP 4xx for more than {length} tokens", length=run.length)
         taken = fail(expected=expected, seen=_seen(beyond), fix=_REFUSE, where=BEYOND)
         lost = unsettled(expected=expected, seen=_seen(beyond), fix=_OPEN, where=BEYOND)
         findings.append(taken if beyond.status == 200 else lost)
     for name, answer in run.answers.items():
         if CODES.get(name, "") in answer.text or name == SHORT:
             continue
-        expected = msg("{code} from a text of {tried} tokens", CODES[name], run.tried)
+        expected = msg("{code} from a text of {tried} tokens", code=CODES[name], tried=run.tried)
         lost = fail(expected=expected, seen=_seen(answer), fix=_SHORTER, where=name)
         findings.append(cut(name, answer) if answer.finish == "length" else lost)
     if not run.tried and not findings:
         short = run.answers[SHORT]
         if short.finish == "length":
-            raise NotApplicable(msg("cut off after {tokens} tokens: {text}", short.tokens, quoted(short.text)))
-        raise NotApplicable(msg("the model does not repeat a number from a short text: {text}", quoted(short.text)))
+            raise NotApplicable(
+                msg("cut off after {tokens} tokens: {text}", tokens=short.tokens, text=quoted(short.text))
+            )
+        raise NotApplicable(
+            msg("the model does not repeat a number from a short text: {text}", text=quoted(short.text))
+        )
     yield from findings
-    yield note(msg("texts of {tried} of {length} tokens", run.tried, run.length))
+    yield note(msg("texts of {tried} of {length} tokens", tried=run.tried, length=run.length))
 
 
 def _seen(answer: Answer) -> str:
-    told = (answer.status, answer.read or 0, answer.said or quoted(answer.text))
-    return msg("HTTP {status}, {read} prompt tokens, {said}", *told)
+    return msg(
+        "HTTP {status}, {read} prompt tokens, {said}",
+        status=answer.status,
+        read=answer.read or 0,
+        said=answer.said or quoted(answer.text),
+    )

@@ -27,8 +27,8 @@ _FIX = msg("look whether a proxy or the engine drops the parameter: ask the engi
 
 @check(
     "features/parameters",
-    "Parameters are enforced, and content is not empty",
-    why="A parameter that is dropped in silence costs tokens or shows text that the client has to cut off.",
+    msg("Parameters are enforced, and content is not empty"),
+    why=msg("A parameter that is dropped in silence costs tokens or shows text that the client has to cut off."),
 )
 def parameters(run: FeaturesRun) -> Findings:
     """`max_tokens` 5 ends an answer after at most 5 tokens, and one of 5 says finish_reason "length". `stop` with
@@ -62,13 +62,19 @@ def parameters(run: FeaturesRun) -> Findings:
         tokens, text, stop = answer.tokens or 0, answer.text, list_at(run.asked[STOP], "stop")
         wrong, expected = {
             LIMIT: (_exceeds(answer), msg("at most 5 tokens, and finish_reason length where they are 5")),
-            STOP: (any(str(each) in text for each in stop), msg("no {stop} in the text", quoted(stop))),
+            STOP: (any(str(each) in text for each in stop), msg("no {stop} in the text", stop=quoted(stop))),
             TWO: (answer.choices != 2, msg("two choices")),
             HELLO: (not text.strip() and answer.finish == "stop" and tokens > 1, msg("content")),
         }.get(name, (False, ""))
         if wrong:
-            told = (tokens, answer.choices, answer.finish, quoted(text), quoted(answer.reasoning))
-            seen = msg("{tokens} tokens, {n} choices, finish_reason {finish}, {text}, reasoning {more}", *told)
+            seen = msg(
+                "{tokens} tokens, {n} choices, finish_reason {finish}, {text}, reasoning {more}",
+                tokens=tokens,
+                n=answer.choices,
+                finish=answer.finish,
+                text=quoted(text),
+                more=quoted(answer.reasoning),
+            )
             yield fail(expected=expected, seen=seen, fix=_FIX, where=name)
     for name in _ALIKE:
         first, second = answers.get(name), answers.get(name + AGAIN)
@@ -76,8 +82,8 @@ def parameters(run: FeaturesRun) -> Findings:
             continue
         said, again = first.reasoning + first.text, second.reasoning + second.text
         if said != again:
-            seen = msg("{first}, then {second}", quoted(said), quoted(again))
-            expected = msg("the same text twice with {parameter}", f"{name} {run.asked[name][name]}")
+            seen = msg("{first}, then {second}", first=quoted(said), second=quoted(again))
+            expected = msg("the same text twice with {parameter}", parameter=f"{name} {run.asked[name][name]}")
             yield warn(expected=expected, seen=seen, fix=_FIX, where=name)
 
 

@@ -16,8 +16,10 @@ _FIX = msg("choose the --reasoning-parser and the chat template of this model")
 
 @check(
     "features/reasoning",
-    "Thoughts are apart from the answer",
-    why="A client shows or grades content: thoughts in it, or an answer lost among them, are read as the answer.",
+    msg("Thoughts are apart from the answer"),
+    why=msg(
+        "A client shows or grades content: thoughts in it, or an answer lost among them, are read as the answer."
+    ),
 )
 def reasoning(run: FeaturesRun) -> Findings:
     r"""One question is asked with `chat_template_kwargs` {"enable_thinking": true} and false, plainly and streamed.
@@ -44,13 +46,16 @@ def reasoning(run: FeaturesRun) -> Findings:
     answers, findings = split(run, (THINKING, THINKING + STREAMED, PLAIN, PLAIN + STREAMED))
     marks = {name: _MARKS.search(answer.text) for name, answer in answers.items()}
     if not findings and not any(marks[name] or answer.reasoning for name, answer in answers.items()):
-        raise NotApplicable(msg("no thoughts in {n} answers", len(answers)))
+        raise NotApplicable(msg("no thoughts in {n} answers", n=len(answers)))
     yield from findings
     known = len({answer.read for answer in answers.values()} - {None}) > 1
     for name, answer in answers.items():
         plain, mark = answers.get(name.removesuffix(STREAMED)), marks[name]
-        told = (quoted(answer.reasoning), quoted(answer.text[mark.start() if mark else 0 :]))
-        seen = msg("reasoning {reasoning}, content {text}", *told)
+        seen = msg(
+            "reasoning {reasoning}, content {text}",
+            reasoning=quoted(answer.reasoning),
+            text=quoted(answer.text[mark.start() if mark else 0 :]),
+        )
         if mark:
             yield fail(expected=msg("no marks of thoughts in content"), seen=seen, fix=_FIX, where=name)
         elif answer.finish == "length":

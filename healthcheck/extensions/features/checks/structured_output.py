@@ -17,8 +17,10 @@ _FIXES = {GUIDED: msg("have the client send response_format or structured_output
 
 @check(
     "features/structured-output",
-    "Structured output is enforced",
-    why="A program parses the answer: a format that is ignored in silence breaks it at the first other answer.",
+    msg("Structured output is enforced"),
+    why=msg(
+        "A program parses the answer: a format that is ignored in silence breaks it at the first other answer."
+    ),
 )
 def structured_output(run: FeaturesRun) -> Findings:
     r"""With room enough, an answer parses and fits: `response_format` with json_schema (plain and streamed) and
@@ -51,7 +53,7 @@ def structured_output(run: FeaturesRun) -> Findings:
             wrong = (
                 ""
                 if re.fullmatch(_PATTERNS[name], text)
-                else msg("not {form}: {text}", _PATTERNS[name], quoted(text))
+                else msg("not {form}: {text}", form=_PATTERNS[name], text=quoted(text))
             )
         if wrong and answer.finish == "length" and name != GUIDED:
             yield cut(name, answer)

@@ -13,8 +13,10 @@ _FIX = msg("choose the --tool-call-parser and the chat template of this model")
 
 @check(
     "features/tool-calls",
-    "A tool call fits its schema, plain and streamed",
-    why="An agent runs what the call says: arguments that do not parse, or a call left in the text, end its work.",
+    msg("A tool call fits its schema, plain and streamed"),
+    why=msg(
+        "An agent runs what the call says: arguments that do not parse, or a call left in the text, end its work."
+    ),
 )
 def tool_calls(run: FeaturesRun) -> Findings:
     r"""A question that needs a tool (tool_choice auto), one that needs two, and one that needs none (tool_choice
@@ -55,10 +57,10 @@ def tool_calls(run: FeaturesRun) -> Findings:
         elif wrong:
             yield fail(expected=msg("a call that fits its tool"), seen=wrong, fix=_FIX, where=name)
         elif not calls and name in (AUTO, AUTO + STREAMED):
-            told = msg("no call but {text}", quoted(answer.text))
+            told = msg("no call but {text}", text=quoted(answer.text))
             yield unsettled(expected=msg("a call"), seen=told, fix=msg("try a model that calls tools"), where=name)
         ended = plain and again and "length" not in (plain.finish, answer.finish)
         if name.endswith(STREAMED) and plain and again and ended and calls not in (parsed(plain), parsed(again)):
             say = fail if parsed(plain) == parsed(again) else unsettled
-            seen = msg("{calls} in place of {plain}", quoted(calls), quoted(parsed(plain)))
+            seen = msg("{calls} in place of {plain}", calls=quoted(calls), plain=quoted(parsed(plain)))
             yield say(expected=msg("the call of the plain answer"), seen=seen, fix=_FIX, where=name)

@@ -15,8 +15,8 @@ _FIXES = {NONE: msg("keep the tools from the prompt, in vLLM with --exclude-tool
 
 @check(
     "features/tool-choice",
-    "tool_choice is obeyed",
-    why="A program that demands a call waits for one, and one that forbids it shows the text to a person.",
+    msg("tool_choice is obeyed"),
+    why=msg("A program that demands a call waits for one, and one that forbids it shows the text to a person."),
 )
 def tool_choice(run: FeaturesRun) -> Findings:
     r"""The field tool_choice is asked for against what the question suggests: `none` for a question that needs a
@@ -46,7 +46,7 @@ def tool_choice(run: FeaturesRun) -> Findings:
         if answer.finish == "length" and not obeyed:
             yield cut(name, answer)
         elif not obeyed:
-            seen = msg("calls {names}, content {text}", quoted(names), quoted(answer.text))
+            seen = msg("calls {names}, content {text}", names=quoted(names), text=quoted(answer.text))
             yield fail(
                 expected=_EXPECTED[name.removesuffix(STREAMED)], seen=seen, fix=_FIXES.get(name, _FIX), where=name
             )

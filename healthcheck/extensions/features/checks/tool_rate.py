@@ -16,8 +16,8 @@ _FIX = msg("compare the chat template and the tool parser with those of the mode
 
 @check(
     "features/tool-rate",
-    "Most tool calls fit, and come when they should",
-    why="One call shows nothing of one in ten that is broken, and an agent makes hundreds.",
+    msg("Most tool calls fit, and come when they should"),
+    why=msg("One call shows nothing of one in ten that is broken, and an agent makes hundreds."),
 )
 def tool_rate(run: FeaturesRun) -> Findings:
     r"""Schema accuracy is the share of answers with calls whose calls all fit; trigger agreement is the share of
@@ -51,18 +51,25 @@ def tool_rate(run: FeaturesRun) -> Findings:
     """
     lost = [trial.answer for trial in run.trials if trial.answer.said]
     if lost and len(lost) == len(run.trials) and all(answer.refused for answer in lost):
-        raise NotApplicable(msg("not offered: {refused}", lost[0].said))
+        raise NotApplicable(msg("not offered: {refused}", refused=lost[0].said))
     if lost:
-        seen = msg("{lost} of {total} without one, the first: {said}", len(lost), len(run.trials), lost[0].said)
+        seen = msg(
+            "{lost} of {total} without one, the first: {said}",
+            lost=len(lost),
+            total=len(run.trials),
+            said=lost[0].said,
+        )
         yield fail(expected=msg("an answer to each request"), seen=seen, fix=LOG)
     calls, fits, agrees = rates(run.trials)
     if not calls and not lost:
         expected, fix = msg("calls to judge"), msg("try a model that calls tools, or other --requests")
-        yield unsettled(expected=expected, seen=msg("no call in {n} answers", len(run.trials) - len(lost)), fix=fix)
+        yield unsettled(
+            expected=expected, seen=msg("no call in {n} answers", n=len(run.trials) - len(lost)), fix=fix
+        )
     if not all(fits):
         first = calls[fits.index(False)]
         wrong = wrong_calls(first.answer, first.body)
-        seen = msg("calls that fit: {share}; the first that does not: {wrong}", share(fits), wrong)
+        seen = msg("calls that fit: {share}; the first that does not: {wrong}", share=share(fits), wrong=wrong)
         say = fail if interval(fits).high < LEAST_ACCURACY else warn
         yield say(expected=msg("calls that fit their tools"), seen=seen, fix=_FIX)
     if calls and interval(agrees).high < LEAST_AGREEMENT:
@@ -70,8 +77,10 @@ def tool_rate(run: FeaturesRun) -> Findings:
     yield from compared(run.trials)
     unread = set().union(*(not_judged(at(each, "function", "parameters")) for each in _tools(run)))
     if unread:
-        yield note(msg("not judged in the parameters of tools: {keywords}", ", ".join(sorted(unread))))
-    yield note(msg("calls that fit: {fits}; calls where they are right: {agrees}", share(fits), share(agrees)))
+        yield note(msg("not judged in the parameters of tools: {keywords}", keywords=", ".join(sorted(unread))))
+    yield note(
+        msg("calls that fit: {fits}; calls where they are right: {agrees}", fits=share(fits), agrees=share(agrees))
+    )
 
 
 def _tools(run: FeaturesRun) -> list[JsonValue]:

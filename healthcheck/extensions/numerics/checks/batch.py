@@ -11,9 +11,9 @@ from healthcheck.text.messages import msg
 
 @check(
     "numerics/batch",
-    "A batch does not change log-probabilities",
+    msg("A batch does not change log-probabilities"),
     stage=Stage.NUMERICS,
-    why="The client sends many problems at once: a wrong batch size loses the answers of that size alone.",
+    why=msg("The client sends many problems at once: a wrong batch size loses the answers of that size alone."),
     requires=("numerics/repeat",),
 )
 def batch(run: NumericsRun) -> Findings:
@@ -44,6 +44,6 @@ def batch(run: NumericsRun) -> Findings:
     """
     fix = msg(
         "try --enforce-eager in {launch_line}; if that is sound, leave this size out of cudagraph_capture_sizes",
-        LAUNCH_LINE,
+        launch_line=LAUNCH_LINE,
     )
     yield from judged(run, {Relation.BATCH, Relation.MIXED_LENGTHS}, fix=fix)

@@ -11,9 +11,9 @@ from healthcheck.text.messages import msg
 
 @check(
     "numerics/chunked-prefill",
-    "A prefill beside other requests changes no log-probability",
+    msg("A prefill beside other requests changes no log-probability"),
     stage=Stage.NUMERICS,
-    why="Under load a prefill shares its steps with decoding requests and is cut into chunks.",
+    why=msg("Under load a prefill shares its steps with decoding requests and is cut into chunks."),
     requires=("numerics/repeat",),
 )
 def chunked_prefill(run: NumericsRun) -> Findings:
@@ -42,5 +42,7 @@ def chunked_prefill(run: NumericsRun) -> Findings:
     ```
     """
     yield from judged(
-        run, {Relation.WHILE_DECODING}, fix=msg("add --no-enable-chunked-prefill to {launch_line}", LAUNCH_LINE)
+        run,
+        {Relation.WHILE_DECODING},
+        fix=msg("add --no-enable-chunked-prefill to {launch_line}", launch_line=LAUNCH_LINE),
     )

@@ -19,9 +19,9 @@ _DIGITS = 4
 
 @check(
     "numerics/contrast",
-    "Different prompts have different log-probabilities",
+    msg("Different prompts have different log-probabilities"),
     stage=Stage.NUMERICS,
-    why="Where all prompts have the same log-probabilities, equal ones show nothing.",
+    why=msg("Where all prompts have the same log-probabilities, equal ones show nothing."),
 )
 def contrast(run: NumericsRun) -> Findings:
     """The other checks of this stage pass where log-probabilities agree, and those of a server that makes them up
@@ -56,34 +56,46 @@ def contrast(run: NumericsRun) -> Findings:
     same_values = _alike(map(_rounded, readings))
     fix = msg("ask the engine itself, without what stands before it")
     if len(readings) < _LEAST_PROMPTS:
-        reason = msg(": {text}", run.broken[0][1]) if run.broken else ""
-        expected = msg("answers to {least_prompts} prompts", _LEAST_PROMPTS)
-        told = (len(readings), len(run.broken), reason)
-        seen = msg("{prompts}, and {broken} requests without one{reason}", *told)
+        reason = msg(": {text}", text=run.broken[0][1]) if run.broken else ""
+        expected = msg("answers to {least_prompts} prompts", least_prompts=_LEAST_PROMPTS)
+        seen = msg(
+            "{prompts}, and {broken} requests without one{reason}",
+            prompts=len(readings),
+            broken=len(run.broken),
+            reason=reason,
+        )
         yield unsettled(expected=expected, seen=seen, fix=msg("look for the requests in the server's log"))
     elif same_tokens and same_values:
         expected = msg("answers that depend on the prompt")
-        seen = msg("the same answer to {prompts} prompts{values}", len(readings), _values(readings[0]))
+        seen = msg(
+            "the same answer to {prompts} prompts{values}", prompts=len(readings), values=_values(readings[0])
+        )
         fix = msg("look whether the weights were loaded, and for values that are not numbers")
         yield fail(expected=expected, seen=seen, fix=fix)
     elif same_values:
         expected = msg("log-probabilities that depend on the prompt")
         values = _values(readings[0])
-        seen = msg("the same for {prompts} prompts with different answers{values}", len(readings), values)
+        seen = msg(
+            "the same for {prompts} prompts with different answers{values}", prompts=len(readings), values=values
+        )
         yield unsettled(expected=expected, seen=seen, fix=fix)
     elif apart < _LEAST_APART * len(found):
         expected = msg("answers to different prompts that are apart by more than 1 nat, as a fault would move them")
-        seen = msg("{apart} of {pairs} are: what has no token of some likelihood shows no fault", apart, len(found))
+        seen = msg(
+            "{apart} of {pairs} are: what has no token of some likelihood shows no fault",
+            apart=apart,
+            pairs=len(found),
+        )
         yield unsettled(expected=expected, seen=seen, fix=fix)
     else:
-        yield note(msg("{apart} of {pairs} answers to different prompts are apart", apart, len(found)))
+        yield note(msg("{apart} of {pairs} answers to different prompts are apart", apart=apart, pairs=len(found)))
 
 
 def _values(reading: Reading) -> str:
     """The log-probabilities of its first token."""
     top = sorted(reading.positions[0].top.values(), reverse=True)
     values = " ".join(f"{value:.2f}" for value in top[:5])
-    return msg(", of the log-probabilities {values}", values)
+    return msg(", of the log-probabilities {values}", values=values)
 
 
 def _rounded(reading: Reading) -> frozenset[tuple[float, ...]]:

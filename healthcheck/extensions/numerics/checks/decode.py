@@ -11,9 +11,9 @@ from healthcheck.text.messages import msg
 
 @check(
     "numerics/decode",
-    "Decoding and prefill give the same log-probabilities",
+    msg("Decoding and prefill give the same log-probabilities"),
     stage=Stage.NUMERICS,
-    why="Decoding runs other kernels than a prefill, or a graph of its own, and every answer is decoded.",
+    why=msg("Decoding runs other kernels than a prefill, or a graph of its own, and every answer is decoded."),
     requires=("numerics/repeat",),
 )
 def decode(run: NumericsRun) -> Findings:
@@ -40,5 +40,8 @@ def decode(run: NumericsRun) -> Findings:
     prefilled: -0.08
     ```
     """
-    fix = msg("try --enforce-eager in {launch_line}; if that is sound, a cudagraph_mode of PIECEWISE", LAUNCH_LINE)
+    fix = msg(
+        "try --enforce-eager in {launch_line}; if that is sound, a cudagraph_mode of PIECEWISE",
+        launch_line=LAUNCH_LINE,
+    )
     yield from judged(run, {Relation.DECODED}, fix=fix)

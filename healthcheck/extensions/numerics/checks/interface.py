@@ -11,9 +11,11 @@ from healthcheck.text.messages import msg
 
 @check(
     "numerics/interface",
-    "Streams, chat and completions have the same log-probabilities",
+    msg("Streams, chat and completions have the same log-probabilities"),
     stage=Stage.NUMERICS,
-    why="The client streams from the chat endpoint: what is measured elsewhere holds only if both are one model.",
+    why=msg(
+        "The client streams from the chat endpoint: what is measured elsewhere holds only if both are one model."
+    ),
     requires=("numerics/repeat",),
 )
 def interface(run: NumericsRun) -> Findings:

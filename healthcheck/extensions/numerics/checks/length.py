@@ -13,9 +13,9 @@ from healthcheck.text.messages import msg
 
 @check(
     "numerics/length",
-    "No length of a prompt goes wrong",
+    msg("No length of a prompt goes wrong"),
     stage=Stage.NUMERICS,
-    why="A wrong padding mask or an overflow shows at some lengths alone, and problems have many lengths.",
+    why=msg("A wrong padding mask or an overflow shows at some lengths alone, and problems have many lengths."),
     requires=("numerics/repeat",),
 )
 def length(run: NumericsRun) -> Findings:
@@ -48,7 +48,7 @@ def length(run: NumericsRun) -> Findings:
     if not run.broken or any(pair.relation is Relation.AT_EDGE for pair in run.pairs):
         fix = msg(
             "try --enforce-eager in {launch_line}; then a --max-model-len below the length that goes wrong",
-            LAUNCH_LINE,
+            launch_line=LAUNCH_LINE,
         )
         yield from judged(run, {Relation.AT_EDGE}, fix=fix)
 
@@ -62,7 +62,13 @@ def _broken(run: NumericsRun) -> Iterator[Finding]:
     expected, fix = msg("an answer at every length"), msg("look for the request in the server's log")
     unit = "tokens" if run.server.takes_ids else "characters"
     for faulty, (tokens, reason) in found.items():
-        told = (tokens, unit, reason, len(run.broken), run.requests)
-        seen = msg("prompt of {tokens} {unit}: {reason} ({broken} of {requests} requests)", *told)
+        seen = msg(
+            "prompt of {tokens} {unit}: {reason} ({broken} of {requests} requests)",
+            tokens=tokens,
+            unit=unit,
+            reason=reason,
+            broken=len(run.broken),
+            requests=run.requests,
+        )
         make = fail if faulty else unsettled
         yield make(expected=expected, seen=seen, fix=fix)

@@ -13,9 +13,11 @@ _SURE = 3
 
 @check(
     "numerics/own-answers",
-    "The model finds its own answers likely",
+    msg("The model finds its own answers likely"),
     stage=Stage.NUMERICS,
-    why="A token that the model calls unlikely was put there by something else: the accuracy is no longer its own.",
+    why=msg(
+        "A token that the model calls unlikely was put there by something else: the accuracy is no longer its own."
+    ),
     requires=("numerics/repeat",),
 )
 def own_answers(run: NumericsRun) -> Findings:
@@ -51,16 +53,22 @@ def own_answers(run: NumericsRun) -> Findings:
     unlikely = (each for each in run.own_answers if each.behind > CERTAIN)
     found = sorted(unlikely, key=lambda each: -each.behind)
     if not found:
-        yield note(msg("{answers} answers", len(run.own_answers)))
+        yield note(msg("{answers} answers", answers=len(run.own_answers)))
         return
     worst = found[0]
-    told = (len(found), len(run.own_answers), repr(worst.token), worst.behind, repr(worst.likeliest), worst.answer)
     yield (fail if len(found) >= _SURE else warn)(
-        expected=msg("tokens at most {limit:g} nats behind the likeliest one in answers at temperature 0", CERTAIN),
+        expected=msg(
+            "tokens at most {limit:g} nats behind the likeliest one in answers at temperature 0", limit=CERTAIN
+        ),
         seen=msg(
             "{found} of {answers} answers have others: {token:.40} is {behind:.1f} nats behind {likeliest:.40} in "
             "{answer:.200}",
-            *told,
+            found=len(found),
+            answers=len(run.own_answers),
+            token=repr(worst.token),
+            behind=worst.behind,
+            likeliest=repr(worst.likeliest),
+            answer=worst.answer,
         ),
         fix=msg("ask the same alone and without the front, then without --speculative-config and plugins"),
     )

@@ -11,10 +11,12 @@ from healthcheck.text.messages import msg
 
 @check(
     "numerics/prefix-cache",
-    "A prefix in the cache changes no log-probability",
+    msg("A prefix in the cache changes no log-probability"),
     stage=Stage.NUMERICS,
-    why="The {repeats} samples of a problem share their prompt: with a broken prefix cache all but the first are "
-    "garbage.",
+    why=msg(
+        "The {repeats} samples of a problem share their prompt: with a broken prefix cache all but the first are "
+        "garbage."
+    ),
     requires=("numerics/repeat",),
 )
 def prefix_cache(run: NumericsRun) -> Findings:
@@ -42,5 +44,5 @@ def prefix_cache(run: NumericsRun) -> Findings:
     second time: -0.11
     ```
     """
-    fix = msg("add --no-enable-prefix-caching to {launch_line}", LAUNCH_LINE)
+    fix = msg("add --no-enable-prefix-caching to {launch_line}", launch_line=LAUNCH_LINE)
     yield from judged(run, {Relation.WARM_PREFIX, Relation.SHARED_PREFIX}, fix=fix)

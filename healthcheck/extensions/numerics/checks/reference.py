@@ -23,9 +23,11 @@ _LOOK = msg(
 
 @check(
     "numerics/reference",
-    "Log-probabilities are those of the reference",
+    msg("Log-probabilities are those of the reference"),
     stage=Stage.NUMERICS,
-    why="A wrong kernel, a wrong rope base or rough rounding changes every answer alike: no relation shows it.",
+    why=msg(
+        "A wrong kernel, a wrong rope base or rough rounding changes every answer alike: no relation shows it."
+    ),
     requires=("numerics/repeat",),
 )
 def reference(run: NumericsRun) -> Findings:
@@ -53,7 +55,7 @@ def reference(run: NumericsRun) -> Findings:
     ```
     """
     if run.unread:
-        expected, fix = msg("a reference to compare with"), msg("name a Python with {needs}", _NEEDS)
+        expected, fix = msg("a reference to compare with"), msg("name a Python with {needs}", needs=_NEEDS)
         yield unsettled(expected=expected, seen=run.unread, fix=fix)
         return
     if not run.reference:
@@ -63,13 +65,15 @@ def reference(run: NumericsRun) -> Findings:
     shift = shift_of(run.steps, run.settings.seed)
     seen = words(shift)
     low, high = shift.kl.low, shift.kl.high
-    limit = msg("a mean divergence below {same_kl:g} nats per token", SAME_KL)
+    limit = msg("a mean divergence below {same_kl:g} nats per token", same_kl=SAME_KL)
     if low > GARBAGE_KL:
         yield fail(expected=limit, seen=seen, fix=_LOOK)
     elif low > SAME_KL:
         yield warn(expected=limit, seen=seen, fix=_LOOK)
     elif shift.times_interval and shift.times_interval.low > LIKE_ROUNDING:
-        limit = msg("at most {like_rounding:g} times what bfloat16 does to these weights", LIKE_ROUNDING)
+        limit = msg(
+            "at most {like_rounding:g} times what bfloat16 does to these weights", like_rounding=LIKE_ROUNDING
+        )
         yield warn(expected=limit, seen=seen, fix=_LOOK)
     elif high > SAME_KL or shift.prompts < LEAST_PROMPTS:
         again = msg("make a reference with more prompts: --pairs 40 for both runs")
@@ -82,12 +86,18 @@ def words(shift: Shift) -> str:
     """The shift in a sentence."""
     times = ""
     if shift.times is not None:
-        times = msg(", {times:.2g} times what bfloat16 does to these weights", shift.times)
-    divergence = (shift.mean_kl, shift.kl.low, shift.kl.high, times, shift.kl_99)
-    told = (*divergence, shift.tokens, shift.prompts, 100 * shift.agreement, shift.perplexity)
+        times = msg(", {times:.2g} times what bfloat16 does to these weights", times=shift.times)
     return msg(
         "mean divergence {mean_kl:.2g} nats (95 % interval {low:.2g} to {high:.2g}{times}; 99th "
-        "percentile {kl_99:.2g}) over {tokens} tokens of {prompts} prompts; first choices agree in "
+        "percentile {highest_kl:.2g}) over {tokens} tokens of {prompts} prompts; first choices agree in "
         "{agreement:.1f} %; perplexity {perplexity:.3f} times the reference's",
-        *told,
+        mean_kl=shift.mean_kl,
+        low=shift.kl.low,
+        high=shift.kl.high,
+        times=times,
+        highest_kl=shift.kl_99,
+        tokens=shift.tokens,
+        prompts=shift.prompts,
+        agreement=100 * shift.agreement,
+        perplexity=shift.perplexity,
     )

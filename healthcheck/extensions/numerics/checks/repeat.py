@@ -11,9 +11,9 @@ from healthcheck.text.messages import msg
 
 @check(
     "numerics/repeat",
-    "The same request has the same log-probabilities",
+    msg("The same request has the same log-probabilities"),
     stage=Stage.NUMERICS,
-    why="What repetition alone moves is noise in every answer, and hides what else is wrong.",
+    why=msg("What repetition alone moves is noise in every answer, and hides what else is wrong."),
     requires=("numerics/contrast",),
 )
 def repeat(run: NumericsRun) -> Findings:
@@ -41,5 +41,8 @@ def repeat(run: NumericsRun) -> Findings:
     alone, again: -0.11
     ```
     """
-    fix = msg("try --enforce-eager in {launch_line}; then compare the two requests of the evidence", LAUNCH_LINE)
+    fix = msg(
+        "try --enforce-eager in {launch_line}; then compare the two requests of the evidence",
+        launch_line=LAUNCH_LINE,
+    )
     yield from judged(run, {Relation.AGAIN, Relation.AFTER_ABORT}, fix=fix)

@@ -27,15 +27,18 @@ _EVENTS = (
 _ENGINE = msg("look for what changes sampling in the engine: a plugin, a logits processor, a patched sampler")
 _ANEW = msg("look for replicas that start with one seed, and for a cache of answers")
 _DEFAULTS = msg(
-    "add --generation-config vllm to {launch_line}, or repair generation_config.json of the weights", LAUNCH_LINE
+    "add --generation-config vllm to {launch_line}, or repair generation_config.json of the weights",
+    launch_line=LAUNCH_LINE,
 )
 
 
 @check(
     "numerics/sampler",
-    "Tokens are drawn from the distribution that is told",
+    msg("Tokens are drawn from the distribution that is told"),
     stage=Stage.NUMERICS,
-    why="The {repeats} samples of a problem differ by sampling alone: drawn otherwise, they are another model's.",
+    why=msg(
+        "The {repeats} samples of a problem differ by sampling alone: drawn otherwise, they are another model's."
+    ),
     requires=("numerics/contrast",),
 )
 def sampler(run: NumericsRun) -> Findings:
@@ -85,11 +88,12 @@ def sampler(run: NumericsRun) -> Findings:
     if not found and not blames(replace(each, happened=True) for each in likeliest):
         raise NotApplicable(msg("the model is so sure of each token that sampling would show nothing"))
     expected = math.fsum(each.low for each in likeliest)
-    told = (sum(each.happened for each in likeliest), len(likeliest), expected)
     yield note(
         msg(
             "at temperature 1 the likeliest token was drawn {seen} times of {places}, {expected:.0f} expected",
-            *told,
+            seen=sum(each.happened for each in likeliest),
+            places=len(likeliest),
+            expected=expected,
         )
     )
 
@@ -102,9 +106,9 @@ def _sums(run: NumericsRun) -> Iterator[Finding]:
         beyond = sum(each > _MOST_SUM for each in sums)
         seen = msg(
             "they sum to up to {most:.2f}, to more than 1 in {beyond} of {places} places",
-            max(sums),
-            beyond,
-            len(sums),
+            most=max(sums),
+            beyond=beyond,
+            places=len(sums),
         )
         yield fail(expected=msg("told probabilities of one token that sum to at most 1"), seen=seen, fix=_ENGINE)
 
@@ -113,10 +117,11 @@ def _passed_over(run: NumericsRun) -> Iterator[Finding]:
     """Greedy answers that are not greedy."""
     beyond = sum(lead > ROUNDING for lead in run.leads)
     if beyond:
-        told = (beyond, len(run.leads), max(run.leads))
         seen = msg(
             "{beyond} of {answers} answers at temperature 0 passed over one that led by up to {lead:.1f} nats",
-            *told,
+            beyond=beyond,
+            answers=len(run.leads),
+            lead=max(run.leads),
         )
         make = fail if beyond >= _SURE else warn
         yield make(expected=msg("the likeliest of the told tokens at temperature 0"), seen=seen, fix=_ENGINE)
@@ -125,7 +130,7 @@ def _passed_over(run: NumericsRun) -> Iterator[Finding]:
 def _drawn(run: NumericsRun, temperature: float, drawn: Sequence[Sample]) -> Iterator[Finding]:
     apart = moved(run, drawn) if temperature == 1 else 0
     if apart >= _SURE:
-        seen = msg("others behind {prompts} prompts", apart)
+        seen = msg("others behind {prompts} prompts", prompts=apart)
         yield fail(expected=msg("the log-probabilities of temperature 0 at temperature 1"), seen=seen, fix=_ENGINE)
     steep = steepness(run, drawn)
     if steep is None and temperature != 1:
@@ -133,18 +138,23 @@ def _drawn(run: NumericsRun, temperature: float, drawn: Sequence[Sample]) -> Ite
     raw, processed = 1.0, 1 / temperature
     kind = min((raw, processed), key=lambda each: abs(math.log(max(steep or 1.0, _LEAST) / each)))
     if steep is not None and not kind / _OFF < steep < kind * _OFF:
-        seen = msg("{steep:.2f} times as far apart at temperature {temperature:g}", steep, temperature)
-        expected = msg("log-probabilities as far apart as at temperature 0, or {times:g} times", processed)
+        seen = msg(
+            "{steep:.2f} times as far apart at temperature {temperature:g}", steep=steep, temperature=temperature
+        )
+        expected = msg("log-probabilities as far apart as at temperature 0, or {times:g} times", times=processed)
         yield fail(expected=expected, seen=seen, fix=_ENGINE)
         return
     kinds = _events(run, drawn, processed if kind == raw else 1.0)
     for what, events in zip(_EVENTS, kinds, strict=True):
         if blames(events):
             times = math.fsum(each.low + each.high for each in events) / 2
-            seen = msg("{seen} times", sum(each.happened for each in events))
-            place = (what, times, len(events), temperature)
+            seen = msg("{seen} times", seen=sum(each.happened for each in events))
             expected = msg(
-                "{what} {times:.0f} times of {places} at temperature {temperature:g}, as it is told", *place
+                "{what} {times:.0f} times of {places} at temperature {temperature:g}, as it is told",
+                what=what,
+                times=times,
+                places=len(events),
+                temperature=temperature,
             )
             yield fail(expected=expected, seen=seen, fix=_ENGINE)
 
@@ -153,11 +163,12 @@ def _repeated(drawn: Sequence[Sample]) -> Iterator[Finding]:
     """Completions that repeat an earlier one more often than the reported probabilities allow."""
     events = list(repetitions(drawn))
     if blames(events):
-        expected = msg("about {times:.0f} at most, as it is told", math.fsum(each.high for each in events))
+        expected = msg("about {times:.0f} at most, as it is told", times=math.fsum(each.high for each in events))
         seen = msg(
             "{seen} of {completions} completions repeat an earlier one of their prompt",
-            sum(each.happened for each in events), len(drawn),
-        )  # fmt: skip
+            seen=sum(each.happened for each in events),
+            completions=len(drawn),
+        )
         yield warn(expected=expected, seen=seen, fix=_ANEW)
 
 
@@ -173,10 +184,10 @@ def _defaults(run: NumericsRun, drawn: Sequence[Sample]) -> Iterator[Finding]:
     likeliest, *_ = _events(run, [each for each in drawn if each.temperature == 1], 1.0)
     if all(each.happened for each in likeliest) and blames(likeliest):
         expected = msg("different tokens at temperature 1 if a request says nothing else")
-        seen = msg("the likeliest token, {places} times of {places}", len(likeliest))
+        seen = msg("the likeliest token, {places} times of {places}", places=len(likeliest))
         yield warn(expected=expected, seen=seen, fix=_DEFAULTS)
     greedy = [place for each in drawn if each.temperature == 0 for place in each.reading.positions]
     lead = max(map(behind, greedy), default=0.0)
     if lead > CERTAIN:
         expected = msg("the likeliest of the told tokens at temperature 0 if a request says nothing else")
-        yield warn(expected=expected, seen=msg("one that was behind by {lead:.1f} nats", lead), fix=_DEFAULTS)
+        yield warn(expected=expected, seen=msg("one that was behind by {lead:.1f} nats", lead=lead), fix=_DEFAULTS)

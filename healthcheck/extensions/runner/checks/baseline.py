@@ -13,8 +13,8 @@ MOST_CHANGES = 40
 
 @check(
     "runner/baseline",
-    "The machine is as an earlier run recorded it",
-    why="What changed since the machine was good is the first suspect when it is not good any more.",
+    msg("The machine is as an earlier run recorded it"),
+    why=msg("What changed since the machine was good is the first suspect when it is not good any more."),
 )
 def baseline(facts: RunnerFacts) -> Findings:
     """With --baseline FILE, compares with the report.json of an earlier `runner --out`: versions of driver,
@@ -50,11 +50,13 @@ def baseline(facts: RunnerFacts) -> Findings:
     found = list(changes(earlier, now))
     fix = msg("undo the change, or keep this run's report.json as the new baseline")
     for name, was, is_ in found[:MOST_CHANGES]:
-        expected = msg("{name}: {old}, as before", name, was or msg("none"))
+        expected = msg("{name}: {old}, as before", name=name, old=was or msg("none"))
         values = {"name": name, "old": was, "new": is_}
         yield warn(expected=expected, seen=is_ or msg("none"), fix=fix, evidence=values)
     if len(found) > MOST_CHANGES:
-        yield note(msg("and {found} more changes", len(found) - MOST_CHANGES))
+        yield note(msg("and {found} more changes", found=len(found) - MOST_CHANGES))
     pairs = (earlier.facts, now.facts), (earlier.counters, now.counters)
     both = sum(len(old.keys() & new.keys()) for old, new in pairs)
-    yield note(msg("{both} values compared with the record of {at}", both, earlier.at or msg("unknown time")))
+    yield note(
+        msg("{both} values compared with the record of {at}", both=both, at=earlier.at or msg("unknown time"))
+    )

@@ -13,8 +13,8 @@ from healthcheck.text.messages import msg
 
 @npu_check(
     "runner/busy",
-    "No other process uses the chips",
-    why="A second process on a chip slows the server down, and can take the memory that it needs.",
+    msg("No other process uses the chips"),
+    why=msg("A second process on a chip slows the server down, and can take the memory that it needs."),
 )
 def busy(facts: RunnerFacts) -> Findings:
     """npu-smi lists the processes that hold memory on a chip. Any process on the chips that will be used warns;
@@ -44,6 +44,10 @@ def busy(facts: RunnerFacts) -> Findings:
     for chip in facts.in_use:
         holders = holders_on(chip, facts.smi.memory_holders)
         if holders:
-            seen = msg("{chip_name}: {holder_words}", chip_name(chip), listed(list(map(holder_words, holders)), 4))
+            seen = msg(
+                "{device}: {processes}",
+                device=chip_name(chip),
+                processes=listed(list(map(holder_words, holders)), 4),
+            )
             expected, where = msg("no process on the chips that will be used"), f"{facts.smi.command} info"
             yield warn(expected=expected, seen=seen, fix=freeing(facts, chip), where=where)

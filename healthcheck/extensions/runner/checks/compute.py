@@ -20,9 +20,9 @@ _MATTERS = frozenset({"set device", "product"})
 
 @npu_check(
     "runner/compute",
-    "Every device computes what the CPU computes",
+    msg("Every device computes what the CPU computes"),
     level=Depth.MINUTES,
-    why="A device that computes wrong results, or hangs, can pass every other check.",
+    why=msg("A device that computes wrong results, or hangs, can pass every other check."),
 )
 def compute(facts: RunnerFacts) -> Findings:
     """Multiplies two matrices of small integers on every visible device, in float16 and, if the device supports it,
@@ -59,13 +59,16 @@ def compute(facts: RunnerFacts) -> Findings:
     without = seen.count - sum(bool(device.products) for device in seen.devices)
     if seen.output and (seen.output.trouble or seen.output.status):
         say = warn if seen.at_end or _spare(facts, seen.last_device) else fail
-        ending = seen.output.trouble or msg("it ended with status {status}", seen.output.status)
+        ending = seen.output.trouble or msg("it ended with status {status}", status=seen.output.status)
         expected = msg("a product on every device, and a clean end")
         fix = msg("reset that chip (npu-smi set -t reset) or exclude it with ASCEND_RT_VISIBLE_DEVICES")
-        yield say(expected=expected, seen=msg("{trouble}, at {last}", ending, seen.last), fix=fix)
+        yield say(expected=expected, seen=msg("{trouble}, at {last}", trouble=ending, last=seen.last), fix=fix)
     elif without > 0 and not seen.errors:
-        counts = without, seen.count
-        seen_by = msg("the test program ended without a result for {without} of {count} devices", *counts)
+        seen_by = msg(
+            "the test program ended without a result for {without} of {count} devices",
+            without=without,
+            count=seen.count,
+        )
         yield unsettled(expected=msg("an answer of the devices"), seen=seen_by, fix=msg("run it again"))
     if seen.devices and seen.devices[0].bfloat16 is False:
         yield note(msg("no bfloat16 on this device: serve with --dtype float16"))
@@ -79,13 +82,19 @@ def _spare(facts: RunnerFacts, device: int | None) -> bool:
 def _wrong(facts: RunnerFacts, device: Device) -> Iterator[Finding]:
     index = device.index
     fix = msg(
-        "exclude device {index} (ASCEND_RT_VISIBLE_DEVICES) and have its memory checked: npu-smi info -t ecc", index
+        "exclude device {index} (ASCEND_RT_VISIBLE_DEVICES) and have its memory checked: npu-smi info -t ecc",
+        index=index,
     )
     for each in device.products:
         if each.wrong:
-            figures = index, each.wrong, each.of, each.kind
-            seen = msg("device {index}: {wrong} of {of} elements differ in {kind}", *figures)
+            seen = msg(
+                "device {index}: {wrong} of {of} elements differ in {kind}",
+                index=index,
+                wrong=each.wrong,
+                of=each.of,
+                kind=each.kind,
+            )
             if _spare(facts, index):
-                yield note(msg("{seen}; it will not be used", seen))
+                yield note(msg("{seen}; it will not be used", seen=seen))
             else:
                 yield fail(expected=msg("the elements that the CPU computes"), seen=seen, fix=fix)

@@ -11,8 +11,8 @@ from healthcheck.text.messages import msg
 
 @npu_check(
     "runner/container",
-    "The container was started with the mounts that NPUs need",
-    why="A container sees only those NPUs, drivers and tools of the host that its flags pass to it.",
+    msg("The container was started with the mounts that NPUs need"),
+    why=msg("A container sees only those NPUs, drivers and tools of the host that its flags pass to it."),
 )
 def container(facts: RunnerFacts) -> Findings:
     r"""vllm-ascend's documented `docker run` mounts, beside the device nodes, the driver's libraries and version
@@ -44,9 +44,9 @@ def container(facts: RunnerFacts) -> Findings:
         flags.append("-v /usr/local/bin/npu-smi:/usr/local/bin/npu-smi")
     if not flags:
         return
-    seen = msg("{flags} of the documented mounts are missing", len(flags))
+    seen = msg("{flags} of the documented mounts are missing", flags=len(flags))
     if facts.computed:
-        yield note(msg("{seen}, and the devices work all the same: {flags}", seen, " ".join(flags)))
+        yield note(msg("{seen}, and the devices work all the same: {flags}", seen=seen, flags=" ".join(flags)))
     else:
-        fix = msg("docker run {run_flags}", " ".join(flags) if facts.nodes else RUN_FLAGS)
+        fix = msg("docker run {run_flags}", run_flags=" ".join(flags) if facts.nodes else RUN_FLAGS)
         yield warn(expected=msg("the documented mounts"), seen=seen, fix=fix)

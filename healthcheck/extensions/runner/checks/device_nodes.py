@@ -13,8 +13,8 @@ from healthcheck.text.messages import msg
 
 @check(
     "runner/device-nodes",
-    "The NPU device nodes exist and this user may open them",
-    why="Programs reach an NPU through /dev/davinciN and the driver's own device nodes.",
+    msg("The NPU device nodes exist and this user may open them"),
+    why=msg("Programs reach an NPU through /dev/davinciN and the driver's own device nodes."),
 )
 def device_nodes(facts: RunnerFacts) -> Findings:
     r"""Each NPU chip has a node /dev/davinciN, and the driver has /dev/davinci_manager, /dev/devmm_svm and
@@ -50,13 +50,13 @@ def device_nodes(facts: RunnerFacts) -> Findings:
     if not paths:
         yield fault(expected=msg("/dev/davinciN for each NPU"), seen=msg("none of them"))
     elif facts.wanted.npus and len(paths) < facts.wanted.npus:
-        seen = msg("{nodes} device nodes: {path}", len(paths), listed(paths))
-        yield fault(expected=msg("{npus}, as --npus says", npus(facts.wanted.npus)), seen=seen)
+        seen = msg("{nodes} device nodes: {path}", nodes=len(paths), path=listed(paths))
+        yield fault(expected=msg("{npus}, as --npus says", npus=npus(facts.wanted.npus)), seen=seen)
     names = {entry.path.removeprefix("/dev/") for entry in facts.control}
     managers = {"davinci_manager", "davinci_manager_docker"}
     missing = sorted({"devmm_svm", "hisi_hdc"} - names) + ([] if names & managers else ["davinci_manager"])
     if missing and paths:
-        seen = msg("no {value}", listed([f"/dev/{name}" for name in missing]))
+        seen = msg("no {value}", value=listed([f"/dev/{name}" for name in missing]))
         yield fault(expected=msg("the driver's device nodes"), seen=seen)
     nodes = (*facts.nodes, *facts.control)
     closed = [node for node in nodes if node.closed]
@@ -65,7 +65,13 @@ def device_nodes(facts: RunnerFacts) -> Findings:
         seen = msg(
             "{path} belongs to {owner}:{group} with mode {mode:o}, and {closed} of {nodes} nodes are "
             "closed to {user}",
-            *(one.path, one.owner, one.group, one.mode, len(closed), len(nodes), user),
+            path=one.path,
+            owner=one.owner,
+            group=one.group,
+            mode=one.mode,
+            closed=len(closed),
+            nodes=len(nodes),
+            user=user,
         )
         expected = msg("device nodes that this user may read and write")
         yield facts.fault(expected=expected, seen=seen, fix=opening(one))
@@ -74,11 +80,15 @@ def device_nodes(facts: RunnerFacts) -> Findings:
 def _none(facts: RunnerFacts) -> Finding:
     gpus: str = ""
     if facts.host.gpus:
-        gpus = msg("; it has GPUs ({gpus}), which cannot be used here", listed(list(facts.host.gpus), 2))
+        gpus = msg("; it has GPUs ({gpus}), which cannot be used here", gpus=listed(list(facts.host.gpus), 2))
     smi = msg("no npu-smi") if facts.smi.output.missing else msg("no chip in npu-smi")
     smi += f" ({facts.smi.codes[0]})" if facts.smi.codes else ""
     expected = npus(facts.wanted.npus) if facts.wanted.npus else msg("an Ascend NPU")
-    seen = msg("this machine has no Ascend NPU: no /dev/davinci nodes, {smi}, none on the PCI bus{gpus}", smi, gpus)
+    seen = msg(
+        "this machine has no Ascend NPU: no /dev/davinci nodes, {smi}, none on the PCI bus{gpus}",
+        smi=smi,
+        gpus=gpus,
+    )
     otherwise = "" if facts.wanted.npus else msg(", or pass --allow-none if it needs no NPU")
     fix = msg("run it on a machine with an NPU") + otherwise
     return fail(expected=expected, seen=seen, fix=fix, where="/dev/davinci*")
@@ -86,5 +96,5 @@ def _none(facts: RunnerFacts) -> Finding:
 
 def _nodes_fix(facts: RunnerFacts) -> str:
     if facts.host.container:
-        return msg("start the container with {run_flags}", RUN_FLAGS)
+        return msg("start the container with {run_flags}", run_flags=RUN_FLAGS)
     return msg("install and load the NPU driver (and restart the machine); then ls -l /dev/davinci*")

@@ -11,8 +11,8 @@ from healthcheck.text.messages import msg
 
 @check(
     "runner/disk",
-    "The disk holds the weights and reads them in time",
-    why="Weights may have up to {limit}, and all of them are read at every start.",
+    msg("The disk holds the weights and reads them in time"),
+    why=msg("Weights may have up to {limit}, and all of them are read at every start."),
 )
 def disk(facts: RunnerFacts) -> Findings:
     """Looks at the folder MODEL_PATH. If that is not set, it looks at the working directory, which then needs
@@ -41,15 +41,15 @@ def disk(facts: RunnerFacts) -> Findings:
     host = facts.host
     given = "MODEL_PATH" in host.variables and host.folder != "."
     if given and not host.folder_exists:
-        expected, seen = msg("the folder that MODEL_PATH names"), msg("{folder} is not there", host.folder)
+        expected, seen = msg("the folder that MODEL_PATH names"), msg("{folder} is not there", folder=host.folder)
         yield warn(expected=expected, seen=seen, fix=msg("mount the weights there, or unset MODEL_PATH"))
         return
     if host.disk:
         place, free_bytes = host.folder if given else msg("the working directory"), host.disk.free_bytes
-        seen = msg("{free_bytes:.0f} GB free in {place}", free_bytes / GB, place)
+        seen = msg("{free_bytes:.0f} GB free in {place}", free_bytes=free_bytes / GB, place=place)
         if not given and free_bytes < contract.MAX_WEIGHT_BYTES:
             fix = msg("free some, or keep the weights on another disk and set MODEL_PATH")
-            yield warn(expected=msg("{limit} free for weights", contract.MAX_WEIGHT), seen=seen, fix=fix)
+            yield warn(expected=msg("{limit} free for weights", limit=contract.MAX_WEIGHT), seen=seen, fix=fix)
         else:
             yield note(seen)
     if host.speed and host.speed.read_bytes:
@@ -58,10 +58,14 @@ def disk(facts: RunnerFacts) -> Findings:
         load_s = contract.MAX_WEIGHT_BYTES / rate
         seen = msg(
             "{rate:.0f} MB/s, so {limit} take {load_s:.1f} min to load (read: {of}{cached})",
-            *(rate / 10**6, contract.MAX_WEIGHT, load_s / 60, host.speed.of, cached),
+            rate=rate / 10**6,
+            limit=contract.MAX_WEIGHT,
+            load_s=load_s / 60,
+            of=host.speed.of,
+            cached=cached,
         )
         if load_s > READY_S:
-            expected = msg("{limit} loaded within {ready_s} min", contract.MAX_WEIGHT, READY_S // 60)
+            expected = msg("{limit} loaded within {ready_s} min", limit=contract.MAX_WEIGHT, ready_s=READY_S // 60)
             fix = msg("keep the weights on a faster disk, or raise VLLM_ENGINE_READY_TIMEOUT_S in deploy.sh")
             yield warn(expected=expected, seen=seen, fix=fix)
         else:

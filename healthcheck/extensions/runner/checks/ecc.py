@@ -10,8 +10,8 @@ from healthcheck.text.messages import joined, msg
 
 @npu_check(
     "runner/ecc",
-    "The memory of the chips has no uncorrected errors",
-    why="A bit that the memory could not correct ends a server, or changes its answers.",
+    msg("The memory of the chips has no uncorrected errors"),
+    why=msg("A bit that the memory could not correct ends a server, or changes its answers."),
 )
 def ecc(facts: RunnerFacts) -> Findings:
     """Reads `npu-smi info -t ecc`. Errors of several bits (Double Bit) warn: those of now, those of the chip's
@@ -44,11 +44,15 @@ def ecc(facts: RunnerFacts) -> Findings:
         lasting = {name: count for name, count in each.counts.items() if count and "double" in name.lower()}
         corrected += sum(count for name, count in each.counts.items() if "single" in name.lower())
         if lasting:
-            chip, counts = (each.npu, each.chip), (msg("{name} {n}", *counter) for counter in lasting.items())
-            seen = msg("NPU {npu} chip {chip}: {value}", *chip, joined(", ", counts))
+            counts = (msg("{name} {n}", name=name, n=count) for name, count in lasting.items())
+            seen = msg("NPU {npu} chip {chip}: {value}", npu=each.npu, chip=each.chip, value=joined(", ", counts))
             fix = msg(
-                "npu-smi set -t reset -i {npu} -c {chip} while nobody uses it; if it grows, replace the card", *chip
+                "npu-smi set -t reset -i {npu} -c {chip} while nobody uses it; if it grows, replace the card",
+                npu=each.npu,
+                chip=each.chip,
             )
             expected, where = msg("no error of several bits"), f"{facts.smi.command} info -t ecc -i {each.npu}"
             yield warn(expected=expected, seen=seen, fix=fix, where=where)
-    yield note(msg("counters of {ecc} chips, {corrected} corrected errors", len(facts.ecc), corrected))
+    yield note(
+        msg("counters of {ecc} chips, {corrected} corrected errors", ecc=len(facts.ecc), corrected=corrected)
+    )

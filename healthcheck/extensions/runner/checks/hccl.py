@@ -11,9 +11,9 @@ from healthcheck.text.messages import msg
 
 @npu_check(
     "runner/hccl",
-    "An HCCL all-reduce works across the devices",
+    msg("An HCCL all-reduce works across the devices"),
     level=Depth.MINUTES,
-    why="Tensor parallelism uses HCCL: a broken link or setting shows only when devices communicate.",
+    why=msg("Tensor parallelism uses HCCL: a broken link or setting shows only when devices communicate."),
 )
 def hccl(facts: RunnerFacts) -> Findings:
     """With two devices or more, one process per device joins an HCCL group and all-reduces a tensor. Each must get
@@ -42,8 +42,8 @@ def hccl(facts: RunnerFacts) -> Findings:
     if trial is None:
         raise NotApplicable(facts.stopped or msg("it takes two devices that compute"))
     for rank in trial.wrong:
-        seen = msg("device {rank} got another", rank)
-        fix = msg("replace or exclude device {rank}, and run it again", rank)
+        seen = msg("device {rank} got another", rank=rank)
+        fix = msg("replace or exclude device {rank}, and run it again", rank=rank)
         yield fail(expected=msg("the sum on every device"), seen=seen, fix=fix)
     done = len(trial.right) == trial.world
     say, expected = warn if done else fail, msg("an all-reduce without errors")
@@ -51,6 +51,6 @@ def hccl(facts: RunnerFacts) -> Findings:
     for error in trial.errors[:2]:
         yield say(expected=expected, seen=error.text[:400], fix=fix, where=error.at)
     if not done and not trial.wrong and not trial.errors:
-        seen = msg("{right} had it; {how}", len(trial.right), trial.ending)
+        seen = msg("{right} had it; {how}", right=len(trial.right), how=trial.ending)
         fix = msg("hccn_tool -i 0 -link -g for each device; unset HCCL_IF_IP and HCCL_SOCKET_IFNAME and try again")
-        yield fail(expected=msg("the sum on {world} devices", trial.world), seen=seen, fix=fix)
+        yield fail(expected=msg("the sum on {world} devices", world=trial.world), seen=seen, fix=fix)

@@ -21,8 +21,8 @@ _MOST_ERRORS = 2
 
 @npu_check(
     "runner/hccl-pairs",
-    "HCCL works between each two devices",
-    why="A single bad link is hidden in an all-reduce over all devices, and slows all of them down.",
+    msg("HCCL works between each two devices"),
+    why=msg("A single bad link is hidden in an all-reduce over all devices, and slows all of them down."),
 )
 def hccl_pairs(facts: RunnerFacts) -> Findings:
     """At --level 3 with three devices or more, each pair of devices all-reduces 16 MiB three times, and both must
@@ -65,8 +65,9 @@ def hccl_pairs(facts: RunnerFacts) -> Findings:
 
 def _wrong(pair: Pair) -> Finding:
     devices = listed(list(map(str, pair.wrong)))
-    seen = msg("devices {left} and {right}: device {devices} got another", *pair.devices, devices)
-    fix = msg("exclude device {device} (ASCEND_RT_VISIBLE_DEVICES) and run it again", pair.wrong[0])
+    left, right = pair.devices
+    seen = msg("devices {left} and {right}: device {devices} got another", left=left, right=right, devices=devices)
+    fix = msg("exclude device {device} (ASCEND_RT_VISIBLE_DEVICES) and run it again", device=pair.wrong[0])
     return fail(expected=msg("the sum on both devices"), seen=seen, fix=fix)
 
 
@@ -75,14 +76,21 @@ def _speeds(trial: Pairs) -> Iterator[Finding]:
     if not rates:
         return
     middle = statistics.median(rates.values())
-    expected = msg("at least {share:.0%} of the median, {middle:.3g} GB/s", SHARE, middle)
+    expected = msg("at least {share:.0%} of the median, {middle:.3g} GB/s", share=SHARE, middle=middle)
     fix = msg("npu-smi info -t topo shows their link; run it again while nothing else runs")
-    for devices, rate in rates.items():
+    for (left, right), rate in rates.items():
         if rate < SHARE * middle:
-            seen = msg("devices {left} and {right}: {rate:.3g} GB/s", *devices, rate)
+            seen = msg("devices {left} and {right}: {rate:.3g} GB/s", left=left, right=right, rate=rate)
             yield warn(expected=expected, seen=seen, fix=fix)
-    figures = len(rates), middle, min(rates.values()), max(rates.values())
-    yield note(msg("{count} pairs: {middle:.3g} GB/s ({slowest:.3g} to {fastest:.3g})", *figures))
+    yield note(
+        msg(
+            "{count} pairs: {middle:.3g} GB/s ({slowest:.3g} to {fastest:.3g})",
+            count=len(rates),
+            middle=middle,
+            slowest=min(rates.values()),
+            fastest=max(rates.values()),
+        )
+    )
 
 
 def _missing(trial: Pairs) -> Iterator[Finding]:
@@ -90,6 +98,6 @@ def _missing(trial: Pairs) -> Iterator[Finding]:
     done = sum(len(pair.right) + len(pair.wrong) == 2 for pair in trial.each)
     pairs = trial.world * (trial.world - 1) // 2
     if done < pairs:
-        seen = msg("{done}; {ending}", done, trial.ending)
+        seen = msg("{done}; {ending}", done=done, ending=trial.ending)
         fix = msg("run it again while nothing else runs; runner/hccl says whether all devices work together")
-        yield unsettled(expected=msg("results of {pairs} pairs", pairs), seen=seen, fix=fix)
+        yield unsettled(expected=msg("results of {pairs} pairs", pairs=pairs), seen=seen, fix=fix)

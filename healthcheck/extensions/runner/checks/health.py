@@ -15,8 +15,10 @@ from healthcheck.text.messages import msg
 
 @npu_check(
     "runner/health",
-    "The chips that will be used are healthy",
-    why="vllm-ascend's own health check treats anything but OK as an error; an urgent one can end a run half-way.",
+    msg("The chips that will be used are healthy"),
+    why=msg(
+        "vllm-ascend's own health check treats anything but OK as an error; an urgent one can end a run half-way."
+    ),
 )
 def health(facts: RunnerFacts) -> Findings:
     """Reads npu-smi's Health column. OK passes. Warning (a minor fault) warns, since such machines were seen to
@@ -49,15 +51,16 @@ def health(facts: RunnerFacts) -> Findings:
     for chip in facts.smi.chips:
         if chip.health == HEALTHS[0]:
             continue
-        seen = msg("{chip_name} ({name}): {health}", chip_name(chip), chip.name, chip.health)
+        seen = msg("{device} ({name}): {health}", device=chip_name(chip), name=chip.name, health=chip.health)
         if chip not in used:
-            yield note(msg("{seen}; it will not be used", seen), where=where)
+            yield note(msg("{seen}; it will not be used", seen=seen), where=where)
             continue
-        say, expected = _weight(facts, chip), msg("health {healths}", HEALTHS[0])
+        say, expected = _weight(facts, chip), msg("health {healths}", healths=HEALTHS[0])
         fix = msg(
             "npu-smi set -t reset -i {npu} -c {chip} while nobody uses it, or exclude it with "
             "ASCEND_RT_VISIBLE_DEVICES",
-            *(chip.npu, chip.chip),
+            npu=chip.npu,
+            chip=chip.chip,
         )
         yield say(expected=expected, seen=seen, fix=fix, where=where)
 

@@ -14,8 +14,10 @@ PROCESS_BYTES = 8 * GIB
 
 @npu_check(
     "runner/host-memory",
-    "The host has enough memory for the processes of a server",
-    why="Weights pass through the host's memory. A container that reaches its limit is killed without a message.",
+    msg("The host has enough memory for the processes of a server"),
+    why=msg(
+        "Weights pass through the host's memory. A container that reaches its limit is killed without a message."
+    ),
 )
 def host_memory(facts: RunnerFacts) -> Findings:
     """Expects as much memory as one device has, or 8 GiB per device if that is more. This is an estimate, so less
@@ -48,16 +50,20 @@ def host_memory(facts: RunnerFacts) -> Findings:
     limited = memory.limit_bytes == most
     if most >= needed:
         limit = msg(" by the limit of the control group") if limited else ""
-        yield note(msg("{most:.0f} GiB{limit}", most / GIB, limit))
+        yield note(msg("{most:.0f} GiB{limit}", most=most / GIB, limit=limit))
         return
-    figures = needed / GIB, devices, largest / GIB
-    expected = msg("{needed:.0f} GiB (an estimate; devices: {devices}, each with {largest:.0f} GiB)", *figures)
+    expected = msg(
+        "{needed:.0f} GiB (an estimate; devices: {devices}, each with {largest:.0f} GiB)",
+        needed=needed / GIB,
+        devices=devices,
+        largest=largest / GIB,
+    )
     if limited:
-        seen = msg("{most:.1f} GiB, the limit of the control group", most / GIB)
+        seen = msg("{most:.1f} GiB, the limit of the control group", most=most / GIB)
         fix = msg("omit --memory in docker run, or give more; in Kubernetes, raise resources.limits.memory")
         yield warn(expected=expected, seen=seen, fix=fix, where=memory.limit_file)
     else:
-        seen = msg("{most:.1f} GiB in the machine", most / GIB)
+        seen = msg("{most:.1f} GiB in the machine", most=most / GIB)
         yield warn(
             expected=expected,
             seen=seen,

@@ -13,8 +13,8 @@ from healthcheck.text.messages import msg
 
 @npu_check(
     "runner/links",
-    "The network ports of the NPUs are connected",
-    why="Several machines serve one model over these ports. One port that is down makes all of them wait.",
+    msg("The network ports of the NPUs are connected"),
+    why=msg("Several machines serve one model over these ports. One port that is down makes all of them wait."),
 )
 def links(facts: RunnerFacts) -> Findings:
     """Runs `hccn_tool -i N -link -g` and `hccn_tool -i N -net_health -g` for each device. The devices of one
@@ -46,28 +46,28 @@ def links(facts: RunnerFacts) -> Findings:
     if up:
         yield from (_down(port, others=len(up)) for port in down)
     elif down:
-        yield note(msg("no port is up (devices: {count}): a single machine does not need them", len(down)))
+        yield note(msg("no port is up (devices: {count}): a single machine does not need them", count=len(down)))
     for port in ports:
         if port.link in {UP, ""} and port.health not in {WELL, UNCONFIGURED, ""}:
             yield _unwell(port)
     untested = [str(port.device) for port in ports if port.health == UNCONFIGURED]
     if untested:
-        yield note(msg("no address to test is configured for device {devices}", listed(untested)))
+        yield note(msg("no address to test is configured for device {devices}", devices=listed(untested)))
 
 
 def _down(port: Port, *, others: int) -> Finding:
     return warn(
-        expected=msg("link {up}, like the other ports ({count})", UP, others),
-        seen=msg("device {device}: {link}", port.device, port.link),
-        fix=msg("hccn_tool -i {device} -optical -g", port.device),
+        expected=msg("link {up}, like the other ports ({count})", up=UP, count=others),
+        seen=msg("device {device}: {link}", device=port.device, link=port.link),
+        fix=msg("hccn_tool -i {device} -optical -g", device=port.device),
         where=f"hccn_tool -i {port.device} -link -g",
     )
 
 
 def _unwell(port: Port) -> Finding:
     return warn(
-        expected=msg("net health {well}", WELL),
-        seen=msg("device {device}: {health}", port.device, port.health),
-        fix=msg("hccn_tool -i {device} -netdetect -g", port.device),
+        expected=msg("net health {well}", well=WELL),
+        seen=msg("device {device}: {health}", device=port.device, health=port.health),
+        fix=msg("hccn_tool -i {device} -netdetect -g", device=port.device),
         where=f"hccn_tool -i {port.device} -net_health -g",
     )

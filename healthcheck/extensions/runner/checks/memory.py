@@ -23,8 +23,8 @@ IDLE_MIB = 4096
 
 @npu_check(
     "runner/memory",
-    "The device memory is free",
-    why="vLLM reserves 90 % of the memory, and refuses to start if less is free.",
+    msg("The device memory is free"),
+    why=msg("vLLM reserves 90 % of the memory, and refuses to start if less is free."),
 )
 def memory(facts: RunnerFacts) -> Findings:
     """At least 90 % of each device's memory (HBM) must be free, as torch_npu reports it: vLLM's default
@@ -56,7 +56,7 @@ def memory(facts: RunnerFacts) -> Findings:
         yield from _device_memory(facts, device)
     if known:
         least = min(device.free_bytes or 0 for device in wanted)
-        yield note(msg("at least {least:.1f} GiB are free on each device", least / GIB))
+        yield note(msg("at least {least:.1f} GiB are free on each device", least=least / GIB))
         return
     chips = [chip for chip in facts.in_use if chip.total_mib and chip.used_mib is not None]
     if not chips:
@@ -65,7 +65,9 @@ def memory(facts: RunnerFacts) -> Findings:
         used, total = chip.used_mib or 0, chip.total_mib or 1
         if used - IDLE_MIB > (1 - UTILIZATION) * total:
             who = _who(facts, chip) or msg("; by whom npu-smi does not say")
-            seen = msg("{chip_name}: {used} of {total} MB used{who}", chip_name(chip), used, total, who)
+            seen = msg(
+                "{device}: {used} of {total} MB used{who}", device=chip_name(chip), used=used, total=total, who=who
+            )
             yield _taken(seen, fix=freeing(facts, chip), where=f"{facts.smi.command} info")
 
 
@@ -76,16 +78,22 @@ def _device_memory(facts: RunnerFacts, device: Device) -> Iterator[Finding]:
     chips = facts.in_use
     chip = chips[device.index] if device.index < len(chips) else None
     who = _who(facts, chip) if chip else ""
-    seen = msg("device {index}: {free:.1f} of {total:.1f} GiB{who}", device.index, free / GIB, total / GIB, who)
+    seen = msg(
+        "device {index}: {free:.1f} of {total:.1f} GiB{who}",
+        index=device.index,
+        free=free / GIB,
+        total=total / GIB,
+        who=who,
+    )
     fix = freeing(facts, chip) if chip else msg("end the process that holds it")
     yield _taken(seen, fix=fix, where=f"torch.npu.mem_get_info({device.index})")
 
 
 def _taken(seen: str, *, fix: str, where: str) -> Finding:
-    expected = msg("{utilization:.0%} of the memory free", UTILIZATION)
+    expected = msg("{utilization:.0%} of the memory free", utilization=UTILIZATION)
     return fail(expected=expected, seen=seen, fix=fix, where=where)
 
 
 def _who(facts: RunnerFacts, chip: Chip) -> str:
     holders = [holder_words(holder) for holder in holders_on(chip, facts.smi.memory_holders)]
-    return msg("; held by {holders}", listed(holders, 4)) if holders else ""
+    return msg("; held by {holders}", holders=listed(holders, 4)) if holders else ""

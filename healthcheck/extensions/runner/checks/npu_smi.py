@@ -32,8 +32,8 @@ _REPAIRS = {
 
 @npu_check(
     "runner/npu-smi",
-    "npu-smi shows the NPUs",
-    why="vllm-ascend and this kit read from npu-smi which chips exist, their health, and who uses them.",
+    msg("npu-smi shows the NPUs"),
+    why=msg("vllm-ascend and this kit read from npu-smi which chips exist, their health, and who uses them."),
 )
 def npu_smi(facts: RunnerFacts) -> Findings:
     """`npu-smi info` should exit with 0 and print a table with every chip.
@@ -70,7 +70,11 @@ def _errors(facts: RunnerFacts) -> Findings:
         say = warn if code == -9005 else facts.fault
         cause = _CAUSES.get(code, msg("the driver's library reports an error"))
         fix = _specific(facts, code) or _REPAIRS.get(code, msg("look the code up in the DCMI API"))
-        yield say(expected=msg("npu-smi without errors"), seen=msg("ret is {code}: {cause}", code, cause), fix=fix)
+        yield say(
+            expected=msg("npu-smi without errors"),
+            seen=msg("ret is {code}: {cause}", code=code, cause=cause),
+            fix=fix,
+        )
 
 
 def _specific(facts: RunnerFacts, code: int) -> str:
@@ -90,18 +94,20 @@ def _table(facts: RunnerFacts) -> Findings:
             yield _no_table(facts)
         return
     if smi.output.status:
-        seen = msg("{status}, beside a table of chips", smi.output.status)
+        seen = msg("{status}, beside a table of chips", status=smi.output.status)
         yield warn(expected=msg("exit status 0"), seen=seen, fix=msg("run it by hand and read its last lines"))
     if facts.wanted.npus and count < facts.wanted.npus:
-        seen = msg("{chips}: {map}", count, listed(list(map(chip_name, smi.chips))))
+        seen = msg("{chips}: {map}", chips=count, map=listed(list(map(chip_name, smi.chips))))
         fix = msg("give the container or the machine the cards that are missing, or ask for fewer")
-        yield facts.fault(expected=msg("{npus}, as --npus says", npus(facts.wanted.npus)), seen=seen, fix=fix)
+        yield facts.fault(expected=msg("{npus}, as --npus says", npus=npus(facts.wanted.npus)), seen=seen, fix=fix)
     if lacking := _lacking(facts, smi.table):
-        seen = msg("{chips} chips, but {lacking}: the health of the others is not known", count, lacking)
+        seen = msg(
+            "{chips} chips, but {lacking}: the health of the others is not known", chips=count, lacking=lacking
+        )
         fix = msg("run npu-smi info by hand, as root too")
         yield warn(expected=msg("a row for every chip"), seen=seen, fix=fix)
     tool = smi.table.tool or msg("of unknown version")
-    yield note(msg("{chips} × {name}, npu-smi {tool}", count, smi.chips[0].name, tool))
+    yield note(msg("{chips} × {name}, npu-smi {tool}", chips=count, name=smi.chips[0].name, tool=tool))
 
 
 def _lacking(facts: RunnerFacts, table: Table) -> str:
@@ -110,8 +116,8 @@ def _lacking(facts: RunnerFacts, table: Table) -> str:
     if table.cut:
         return msg("the table was cut in the middle of a chip")
     if listed_by_m > len(table.chips):
-        return msg("`npu-smi info -m` lists {mapping}", listed_by_m)
-    return msg("torch_npu counts {count}", counted) if counted > len(table.chips) else ""
+        return msg("`npu-smi info -m` lists {mapping}", mapping=listed_by_m)
+    return msg("torch_npu counts {count}", count=counted) if counted > len(table.chips) else ""
 
 
 def _no_table(facts: RunnerFacts) -> Finding:
@@ -121,7 +127,9 @@ def _no_table(facts: RunnerFacts) -> Finding:
         fix = mount if container else install
         return facts.fault(expected="npu-smi", seen=msg("it is not installed here"), fix=fix)
     if output.trouble or output.status:
-        seen = output.trouble or msg("exit status {status}: {complaint}", output.status, facts.smi.complaint)
+        seen = output.trouble or msg(
+            "exit status {status}: {complaint}", status=output.status, complaint=facts.smi.complaint
+        )
         return facts.fault(expected=msg("a table of chips"), seen=seen, fix=msg("run it by hand, as root too"))
     say, expected = warn if facts.computed else unsettled, msg("a table of chips in a layout that this kit knows")
     fix = msg("report it with the output of npu-smi info; meanwhile trust runner/compute")

@@ -10,8 +10,8 @@ from healthcheck.text.messages import msg
 
 @check(
     "runner/port",
-    "Port {port} is free",
-    why="The service connects to port {port} and to no other.",
+    msg("Port {port} is free"),
+    why=msg("The service connects to port {port} and to no other."),
     rule=contract.LISTENS_ON_PORT,
 )
 def port(facts: RunnerFacts) -> Findings:
@@ -37,7 +37,11 @@ def port(facts: RunnerFacts) -> Findings:
     """
     for holder in facts.host.port_holders:
         owner = holder.process
-        seen = msg("{owner} on {address}", owner or msg("a process that this user may not see"), holder.address)
-        find = msg("find it as root (ss -ltnp 'sport = :{port}') and stop it", contract.PORT)
-        fix = msg("stop it: kill {pid}", owner.pid) if owner else find
-        yield fail(expected=msg("port {port} free", contract.PORT), seen=seen, fix=fix)
+        seen = msg(
+            "{owner} on {address}",
+            owner=owner or msg("a process that this user may not see"),
+            address=holder.address,
+        )
+        find = msg("find it as root (ss -ltnp 'sport = :{port}') and stop it", port=contract.PORT)
+        fix = msg("stop it: kill {pid}", pid=owner.pid) if owner else find
+        yield fail(expected=msg("port {port} free", port=contract.PORT), seen=seen, fix=fix)

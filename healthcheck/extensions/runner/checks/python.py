@@ -10,8 +10,8 @@ from healthcheck.text.messages import msg
 
 @check(
     "runner/python",
-    "The stack supports the Python that runs the server",
-    why="Wheels of torch_npu and vllm-ascend exist for few Python versions.",
+    msg("The stack supports the Python that runs the server"),
+    why=msg("Wheels of torch_npu and vllm-ascend exist for few Python versions."),
     by_row=True,
 )
 def python(facts: RunnerFacts) -> Findings:
@@ -39,8 +39,8 @@ def python(facts: RunnerFacts) -> Findings:
         yield fail(expected=msg("a Python that runs"), seen=facts.software.trouble, fix=fix)
     elif not stacks.in_range(python, facts.row.python):
         say = fail if facts.wanted.stack else warn
-        expected = msg("Python {python} ({label})", facts.row.python, facts.row.label())
+        expected = msg("Python {python} ({label})", python=facts.row.python, label=facts.row.label())
         fix = msg("put such a Python first on PATH, or use the official image")
         yield say(expected=expected, seen=python, fix=fix, where=where)
     else:
-        yield note(msg("Python {python}", python), where=where)
+        yield note(msg("Python {python}", python=python), where=where)

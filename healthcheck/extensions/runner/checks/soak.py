@@ -25,8 +25,8 @@ COMPARED_S = 10.0
 
 @npu_check(
     "runner/soak",
-    "All devices compute right, and as fast as at first, for a while",
-    why="Heat, power and weak cells show only under load that lasts.",
+    msg("All devices compute right, and as fast as at first, for a while"),
+    why=msg("Heat, power and weak cells show only under load that lasts."),
 )
 def soak(facts: RunnerFacts) -> Findings:
     """At --level 3 all devices compute the same product of whole numbers for --soak minutes, at once, and
@@ -60,17 +60,17 @@ def soak(facts: RunnerFacts) -> Findings:
     for error in trial.errors[:4]:
         yield fail(expected=msg("products without errors"), seen=error.text[:400], fix=fix, where=error.at)
     if facts.stopped:
-        seen = msg("{stopped} after {lasted_s:.1f} min", facts.stopped, trial.lasted_s / 60)
+        seen = msg("{stopped} after {lasted_s:.1f} min", stopped=facts.stopped, lasted_s=trial.lasted_s / 60)
         fix = msg("run it again for a shorter time: --soak MINUTES")
-        yield unsettled(expected=msg("{asked_s:g} min", trial.asked_s / 60), seen=seen, fix=fix)
+        yield unsettled(expected=msg("{asked_s:g} min", asked_s=trial.asked_s / 60), seen=seen, fix=fix)
     else:
         yield from _early(trial)
     yield from _speeds(trial)
     yield from _heat(trial)
     fix = msg("run it again; if it grows each time, have the card replaced")
     for each, name, old in ecc.grown(facts.ecc, facts.ecc_after):
-        expected = msg("no memory error during the soak, {name} {old}", name, old)
-        seen = msg("NPU {npu} chip {chip}: {counts}", each.npu, each.chip, each.counts[name])
+        expected = msg("no memory error during the soak, {name} {old}", name=name, old=old)
+        seen = msg("NPU {npu} chip {chip}: {counts}", npu=each.npu, chip=each.chip, counts=each.counts[name])
         yield warn(expected=expected, seen=seen, fix=fix)
 
 
@@ -83,22 +83,29 @@ def _wrong(trial: Soak) -> Iterator[Finding]:
             first = next(window.at_s for window in own if window.wrong)
             seen = msg(
                 "device {device}: {wrong} elements differ in {products} products, the first within {first:.0f} s",
-                *(device, wrong, products, first),
+                device=device,
+                wrong=wrong,
+                products=products,
+                first=first,
             )
-            fix = msg("exclude device {device} (ASCEND_RT_VISIBLE_DEVICES) and have it replaced", device)
+            fix = msg("exclude device {device} (ASCEND_RT_VISIBLE_DEVICES) and have it replaced", device=device)
             yield fail(expected=expected, seen=seen, fix=fix)
 
 
 def _early(trial: Soak) -> Iterator[Finding]:
     """Devices that stopped or never began, without an error that explains it."""
     named = {error.device for error in trial.errors}
-    expected = msg("products for {asked_s:g} min", trial.asked_s / 60)
+    expected = msg("products for {asked_s:g} min", asked_s=trial.asked_s / 60)
     trouble = trial.output.trouble or msg("its process ended")
     for device in range(trial.count):
         at_s = trial.ended_s(device)
         if at_s < WHOLE * trial.asked_s and device not in named:
-            seen = msg("device {device} stopped after {at_s:.0f} s: {trouble}", device, at_s, trouble)
-            fix = msg("reset that chip (npu-smi set -t reset), or exclude device {device}; run it again", device)
+            seen = msg(
+                "device {device} stopped after {at_s:.0f} s: {trouble}", device=device, at_s=at_s, trouble=trouble
+            )
+            fix = msg(
+                "reset that chip (npu-smi set -t reset), or exclude device {device}; run it again", device=device
+            )
             yield fail(expected=expected, seen=seen, fix=fix)
 
 
@@ -106,8 +113,13 @@ def _speeds(trial: Soak) -> Iterator[Finding]:
     known = {device: speed for device in range(trial.count) if (speed := trial.speed(device)) is not None}
     if known:
         yield from _slower(trial, known)
-        figures = len(known), trial.lasted_s / 60, min(known.values()), max(known.values())
-        said = msg("{known} devices for {lasted_s:.1f} min: {values:.3g} to {values2:.3g} TFLOP/s each", *figures)
+        said = msg(
+            "{known} devices for {minutes:.1f} min: {slowest:.3g} to {fastest:.3g} TFLOP/s each",
+            known=len(known),
+            minutes=trial.lasted_s / 60,
+            slowest=min(known.values()),
+            fastest=max(known.values()),
+        )
         yield note(said)
 
 
@@ -121,13 +133,19 @@ def _slower(trial: Soak, known: dict[int, float]) -> Iterator[Finding]:
         first = statistics.median(own[:third]) if third else speed
         last = statistics.median(own[-third:]) if third else speed
         if speed < SHARE * middle:
-            expected = msg("at least {share:.0%} of the median of all devices, {middle:.3g} TFLOP/s", SHARE, middle)
-            seen = msg("device {device}: {speed:.3g} TFLOP/s", device, speed)
+            expected = msg(
+                "at least {share:.0%} of the median of all devices, {middle:.3g} TFLOP/s",
+                share=SHARE,
+                middle=middle,
+            )
+            seen = msg("device {device}: {speed:.3g} TFLOP/s", device=device, speed=speed)
             fix = msg("look at its temperature, power and health (npu-smi info), and run it again")
             yield warn(expected=expected, seen=seen, fix=fix)
         elif last < SHARE * first:
-            expected = msg("at least {share:.0%} of its speed at first, {first:.3g} TFLOP/s", SHARE, first)
-            seen = msg("device {device}: {last:.3g} TFLOP/s at last", device, last)
+            expected = msg(
+                "at least {share:.0%} of its speed at first, {first:.3g} TFLOP/s", share=SHARE, first=first
+            )
+            seen = msg("device {device}: {last:.3g} TFLOP/s at last", device=device, last=last)
             fix = msg("look at the fans, the room and the power supply: the device slows down under load")
             yield warn(expected=expected, seen=seen, fix=fix)
 
@@ -137,10 +155,15 @@ def _heat(trial: Soak) -> Iterator[Finding]:
     if not known:
         return
     degrees, hottest = max(known, key=lambda pair: pair[0])
-    moment = hottest.npu, hottest.chip, degrees, hottest.at_s
-    seen = msg("NPU {npu} chip {chip}: {degrees:g} °C after {at_s:.0f} s", *moment)
+    seen = msg(
+        "NPU {npu} chip {chip}: {degrees:g} °C after {at_s:.0f} s",
+        npu=hottest.npu,
+        chip=hottest.chip,
+        degrees=degrees,
+        at_s=hottest.at_s,
+    )
     if degrees >= HOT_C:
         fix = msg("look at the fans and the room")
-        yield warn(expected=msg("less than {hot_c:g} °C", HOT_C), seen=seen, fix=fix)
+        yield warn(expected=msg("less than {hot_c:g} °C", hot_c=HOT_C), seen=seen, fix=fix)
     else:
-        yield note(msg("hottest: {place}", seen))
+        yield note(msg("hottest: {place}", place=seen))

@@ -17,9 +17,11 @@ _NAMES = {"vllm_ascend": "vllm-ascend", "torch_npu": "torch-npu", "triton_ascend
 
 @check(
     "runner/stack",
-    "The installed versions are compatible",
-    why="vLLM, vllm-ascend, torch, torch_npu and CANN are released as a set; other combinations break at import or "
-    "later.",
+    msg("The installed versions are compatible"),
+    why=msg(
+        "vLLM, vllm-ascend, torch, torch_npu and CANN are released as a set; other combinations break at import or "
+        "later."
+    ),
     by_row=True,
 )
 def stack(facts: RunnerFacts) -> Findings:
@@ -60,26 +62,44 @@ def stack(facts: RunnerFacts) -> Findings:
     yield from _transformers(facts)
     nearest = stacks.nearest({**known, "python": facts.software.python})
     asked = msg("asked for") if facts.wanted.stack else msg("nearest")
-    other = msg("; nearest: {label}", nearest.label()) if nearest != row else ""
-    yield note(msg("compared with {label} ({asked}){other}; {source}", row.label(), asked, other, stacks.source()))
+    other = msg("; nearest: {label}", label=nearest.label()) if nearest != row else ""
+    yield note(
+        msg(
+            "compared with {label} ({asked}){other}; {source}",
+            label=row.label(),
+            asked=asked,
+            other=other,
+            source=stacks.source(),
+        )
+    )
 
 
 def _missing(facts: RunnerFacts, known: Mapping[str, str]) -> Iterator[Finding]:
     missing = [_NAMES.get(name, name) for name in ("vllm", "vllm_ascend") if name not in known]
     if missing and facts.present:
         expected = msg("vllm and vllm-ascend, which `vllm serve` takes on an NPU")
-        seen = msg("{missing} not installed", joined(" and ", missing))
-        release = facts.row.label(), facts.row.vllm[0]
-        fix = msg("{image}, or install them ({label} with vllm {vllm})", IMAGE, *release)
+        seen = msg("{missing} not installed", missing=joined(" and ", missing))
+        fix = msg(
+            "{image}, or install them ({label} with vllm {vllm})",
+            image=IMAGE,
+            label=facts.row.label(),
+            vllm=facts.row.vllm[0],
+        )
         yield warn(expected=expected, seen=seen, fix=fix, where=facts.software.executable)
 
 
 def _another_torch(facts: RunnerFacts, known: Mapping[str, str]) -> Iterator[Finding]:
     row, torch, npu = facts.row, known.get("torch", ""), known.get("torch_npu", "")
     if torch and npu and not stacks.same_release(torch, npu):
-        both = row.torch, row.torch_npu, row.label()
-        fix = msg("install torch {torch} and torch-npu {torch_npu} ({label})", *both)
-        yield facts.fault(expected=msg("a torch-npu for torch {torch}", torch), seen=f"torch-npu {npu}", fix=fix)
+        fix = msg(
+            "install torch {torch} and torch-npu {torch_npu} ({label})",
+            torch=row.torch,
+            torch_npu=row.torch_npu,
+            label=row.label(),
+        )
+        yield facts.fault(
+            expected=msg("a torch-npu for torch {torch}", torch=torch), seen=f"torch-npu {npu}", fix=fix
+        )
 
 
 def _differences(facts: RunnerFacts, known: Mapping[str, str]) -> Iterator[Finding]:
@@ -88,15 +108,17 @@ def _differences(facts: RunnerFacts, known: Mapping[str, str]) -> Iterator[Findi
         stated = ", ".join(row.vllm) if name == "vllm" else getattr(row, name) or ""
         if stated and not any(stacks.same_release(version, one) for one in stated.split(", ")):
             label = _NAMES.get(name, name)
-            expected = msg("{label} {stated}, as {label2} has it", label, stated, row.label())
-            fix = msg("install {label} {stated}, or {image}", label, stated, IMAGE)
-            yield say(expected=expected, seen=msg("{label} {version}", label, version), fix=fix)
+            expected = msg(
+                "{package} {stated}, as {release} has it", package=label, stated=stated, release=row.label()
+            )
+            fix = msg("install {label} {stated}, or {image}", label=label, stated=stated, image=IMAGE)
+            yield say(expected=expected, seen=msg("{label} {version}", label=label, version=version), fix=fix)
 
 
 def _transformers(facts: RunnerFacts) -> Iterator[Finding]:
     version = facts.software.packages.get("transformers", "")
     for statement in stacks.statements(facts.row, "transformers") if version else ():
         if not stacks.in_range(version, statement.specifier):
-            expected = msg("transformers {specifier}, as {by} asks", statement.specifier, statement.by)
-            fix = msg('pip install "transformers{specifier}"', statement.specifier)
-            yield warn(expected=expected, seen=msg("transformers {version}", version), fix=fix)
+            expected = msg("transformers {specifier}, as {by} asks", specifier=statement.specifier, by=statement.by)
+            fix = msg('pip install "transformers{specifier}"', specifier=statement.specifier)
+            yield warn(expected=expected, seen=msg("transformers {version}", version=version), fix=fix)

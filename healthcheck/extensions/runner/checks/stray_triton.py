@@ -9,8 +9,10 @@ from healthcheck.text.messages import msg
 
 @check(
     "runner/stray-triton",
-    "No other triton is installed next to triton-ascend",
-    why="Both packages install the module `triton`. The one that is installed last overwrites the other's files.",
+    msg("No other triton is installed next to triton-ascend"),
+    why=msg(
+        "Both packages install the module `triton`. The one that is installed last overwrites the other's files."
+    ),
 )
 def stray_triton(facts: RunnerFacts) -> Findings:
     """Searches the Python that serves for the package `triton` next to triton-ascend or vllm-ascend. The Dockerfile
@@ -43,11 +45,10 @@ def stray_triton(facts: RunnerFacts) -> Findings:
     fix = msg("pip uninstall -y triton")
     if own:
         fix = msg(
-            "pip uninstall -y triton; pip install --force-reinstall --no-deps triton-ascend=={version}",
-            own,
+            "pip uninstall -y triton; pip install --force-reinstall --no-deps triton-ascend=={version}", version=own
         )
     yield warn(
-        expected=msg("no package triton next to {package}", "triton-ascend" if own else "vllm-ascend"),
+        expected=msg("no package triton next to {package}", package="triton-ascend" if own else "vllm-ascend"),
         seen=f"triton {stray}",
         fix=fix,
         where=facts.software.executable,

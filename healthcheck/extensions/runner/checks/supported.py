@@ -10,8 +10,8 @@ from healthcheck.text.messages import msg
 
 @npu_check(
     "runner/supported",
-    "vllm-ascend supports this kind of NPU",
-    why="On other kinds the platform's engine does not start.",
+    msg("vllm-ascend supports this kind of NPU"),
+    why=msg("On other kinds the platform's engine does not start."),
 )
 def supported(facts: RunnerFacts) -> Findings:
     """vllm-ascend runs on the 910B family (A2), 910C (A3), 950 and 310P. It does not
@@ -37,4 +37,4 @@ def supported(facts: RunnerFacts) -> Findings:
         raise NotApplicable(msg("the kind of NPU is not known"))
     if not any(kind.served for kind in kinds):
         fix = msg("use another machine; vllm-ascend does not support this kind")
-        yield warn(expected=msg("a 910B, 910C, 950 or 310P"), seen=msg("a {kind}", kinds[0].name), fix=fix)
+        yield warn(expected=msg("a 910B, 910C, 950 or 310P"), seen=msg("a {kind}", kind=kinds[0].name), fix=fix)

@@ -17,7 +17,7 @@ from healthcheck.text.messages import msg
 
 _COUNT = "torch.npu.device_count()"
 _MISSING_LIBRARIES = {
-    "libascend_hal": msg("the driver's libraries are not in reach: mount them ({run_flags})", RUN_FLAGS),
+    "libascend_hal": msg("the driver's libraries are not in reach: mount them ({run_flags})", run_flags=RUN_FLAGS),
     "libhccl": msg("source /usr/local/Ascend/ascend-toolkit/set_env.sh (CANN's libraries are not in reach)"),
     "libascendcl": msg("source /usr/local/Ascend/ascend-toolkit/set_env.sh (CANN's libraries are not in reach)"),
     "libatb": msg("source /usr/local/Ascend/nnal/atb/set_env.sh (ATB is not in reach)"),
@@ -28,9 +28,9 @@ _MISSING_LIBRARIES = {
 
 @npu_check(
     "runner/torch-npu",
-    "torch_npu imports and counts the devices",
+    msg("torch_npu imports and counts the devices"),
     level=Depth.MINUTES,
-    why="Every engine on an NPU goes through torch_npu.",
+    why=msg("Every engine on an NPU goes through torch_npu."),
 )
 def torch_npu(facts: RunnerFacts) -> Findings:
     """The Python that would run the server imports torch and torch_npu, in a separate process with a deadline.
@@ -59,8 +59,10 @@ def torch_npu(facts: RunnerFacts) -> Findings:
     """
     seen = facts.torch
     if seen.output is None:
-        said = msg("it is not installed in {python}", facts.software.executable or msg("the Python that serves"))
-        yield fail(expected="torch_npu", seen=said, fix=msg("{image}, or install torch-npu", IMAGE))
+        said = msg(
+            "it is not installed in {python}", python=facts.software.executable or msg("the Python that serves")
+        )
+        yield fail(expected="torch_npu", seen=said, fix=msg("{image}, or install torch-npu", image=IMAGE))
     elif not seen.imported:
         yield _no_import(facts)
     elif not seen.count:
@@ -68,7 +70,7 @@ def torch_npu(facts: RunnerFacts) -> Findings:
         told = [line for line in lines if known_repair(line, RUNTIME_ERRORS)]
         fix = known_repair(" ".join(told), RUNTIME_ERRORS) or msg("see runner/device-nodes and runner/npu-smi")
         line = (told or lines[: len(seen.errors)] or [last_line(seen.output)])[0]
-        said = msg("torch_npu counts none and says: {said}", line[:300] or msg("nothing"))
+        said = msg("torch_npu counts none and says: {said}", said=line[:300] or msg("nothing"))
         yield fail(expected=msg("at least one device"), seen=said, fix=fix, where=_COUNT)
     else:
         yield from _counted(facts, seen.count)
@@ -76,30 +78,30 @@ def torch_npu(facts: RunnerFacts) -> Findings:
 
 def _counted(facts: RunnerFacts, count: int) -> Iterator[Finding]:
     shown = len(facts.visible) if facts.visible is not None else len(facts.smi.chips)
-    seen = msg("torch_npu counts {count}", count)
+    seen = msg("torch_npu counts {count}", count=count)
     if facts.wanted.npus and count < facts.wanted.npus:
-        expected = msg("{npus}, as --npus says", npus(facts.wanted.npus))
+        expected = msg("{npus}, as --npus says", npus=npus(facts.wanted.npus))
         fix = msg("see runner/device-nodes, and ASCEND_RT_VISIBLE_DEVICES")
         yield fail(expected=expected, seen=seen, fix=fix, where=_COUNT)
     elif shown and count < shown:
-        expected = msg("the {shown} chips that npu-smi and ASCEND_RT_VISIBLE_DEVICES promise", shown)
+        expected = msg("the {shown} chips that npu-smi and ASCEND_RT_VISIBLE_DEVICES promise", shown=shown)
         yield warn(expected=expected, seen=seen, fix=msg("another container may hold the rest; see runner/busy"))
     name = facts.torch.devices[0].name if facts.torch.devices else None
-    yield note(msg("torch_npu counts {count} × {name}", count, name or msg("a device without a name")))
+    yield note(msg("torch_npu counts {count} × {name}", count=count, name=name or msg("a device without a name")))
 
 
 def _no_import(facts: RunnerFacts) -> Finding:
     output = facts.torch.output
     assert output is not None
     if output.trouble:
-        seen = msg("{trouble}, at {last}", output.trouble, facts.torch.last)
+        seen = msg("{trouble}, at {last}", trouble=output.trouble, last=facts.torch.last)
         fix = msg("run it again: the first import from a slow disk can take minutes")
         return unsettled(expected=msg("an import of torch_npu"), seen=seen, fix=fix)
     errors = facts.torch.errors or (TrialError(at="import torch_npu", text=last_line(output)),)
     at, text = errors[0].at, errors[0].text
     said = text[:400]
     if output.status and output.status < 0:
-        said = msg("ended by signal {value}: {seen}", -output.status, said)
+        said = msg("ended by signal {value}: {seen}", value=-output.status, seen=said)
     usual = msg("see runner/cann and runner/stack: the versions must belong together")
     repair = known_repair(text, _MISSING_LIBRARIES) or usual
     return fail(expected=msg("an import of torch and torch_npu"), seen=said, fix=repair, where=at)

@@ -12,8 +12,8 @@ from healthcheck.text.messages import msg
 
 @check(
     "endpoint/bad-request",
-    "The server recovers from a malformed request",
-    why="One malformed request must not end the service for all others.",
+    msg("The server recovers from a malformed request"),
+    why=msg("One malformed request must not end the service for all others."),
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/disconnect",),
 )
@@ -55,8 +55,12 @@ def bad_request(interview: Interview) -> Findings:
     yield from wrong
     unanswered = [exchange for exchange in interview.malformed if not 200 <= exchange.status < 500]
     if unanswered and not wrong:
-        told = (len(unanswered), len(interview.malformed), response_of(unanswered[0]))
-        seen = msg("{unanswered} of {malformed}: {response_of}", *told)
+        seen = msg(
+            "{unanswered} of {malformed}: {response}",
+            unanswered=len(unanswered),
+            malformed=len(interview.malformed),
+            response=response_of(unanswered[0]),
+        )
         yield warn(expected=msg("status 400 or 422 for a malformed request"), seen=seen, fix=fix)
     broken = interview.malformed[0]
     if broken.status == 200 and not wrong:

@@ -13,8 +13,8 @@ from healthcheck.text.messages import msg
 
 @check(
     "endpoint/concurrency",
-    "Parallel streams are all served, each with its own text",
-    why="The client sends requests concurrently, and does not retry after a status other than 200.",
+    msg("Parallel streams are all served, each with its own text"),
+    why=msg("The client sends requests concurrently, and does not retry after a status other than 200."),
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),
 )
@@ -51,9 +51,13 @@ def concurrency(interview: Interview) -> Findings:
     streams = [exchange for exchanges in crowd.rounds for exchange in exchanges]
     lost = [exchange for exchange in streams if not answered(exchange)]
     if lost:
-        expected = msg("{lines} streams at once, all answered", len(crowd.lines))
-        told = (len(lost), len(streams), response_of(lost[0]))
-        seen = msg("{lost} of {streams} were not answered: {response_of}", *told)
+        expected = msg("{lines} streams at once, all answered", lines=len(crowd.lines))
+        seen = msg(
+            "{lost} of {streams} were not answered: {response}",
+            lost=len(lost),
+            streams=len(streams),
+            response=response_of(lost[0]),
+        )
         queue = msg("queue requests instead of refusing them: the evaluation client does not retry")
         fix = msg("look for a lock or slot that is not released") if lost[0].error else queue
         rule = contract.CONCURRENCY if contract.CONCURRENCY.is_own else None
@@ -63,7 +67,7 @@ def concurrency(interview: Interview) -> Findings:
         yield note(msg("a stream that runs alone is changed as well: endpoint/stream-equals-plain judges it"))
     elif signs:
         expected = msg("each stream with the answer to its own prompt")
-        seen = msg("{signs}; {signs2} such signs", signs[0], len(signs))
+        seen = msg("{first}; {count} such signs", first=signs[0], count=len(signs))
         fix = msg(
             "keep the state of each request separate, since a shared streamer or buffer mixes them; where several "
             "replicas answer, compare their chat templates"
@@ -71,9 +75,12 @@ def concurrency(interview: Interview) -> Findings:
         yield about(streams[0]).fail(expected=expected, seen=seen, fix=fix)
     elif len(mixed := changed_copies(crowd)) >= MIXED:
         text, right = mixed[0]
-        expected = msg("the answer to the same request alone: {right}", shown(right, 120))
-        mixes = (shown(text, 120), len(mixed))
-        seen = msg("with other requests: {text}, then the same text again; {mixed} such streams", *mixes)
+        expected = msg("the answer to the same request alone: {right}", right=shown(right, 120))
+        seen = msg(
+            "with other requests: {text}, then the same text again; {mixed} such streams",
+            text=shown(text, 120),
+            mixed=len(mixed),
+        )
         fix = msg(
             "keep the chunks of each stream separate and in order: a shared buffer or queue mixes them; where "
             "several replicas answer, compare their weights"
@@ -81,7 +88,11 @@ def concurrency(interview: Interview) -> Findings:
         yield about(streams[0]).fail(expected=expected, seen=seen, fix=fix)
     elif not lost and (changed := changed_answers(crowd)):
         expected = msg("the same answers to the same concurrent prompts at temperature 0")
-        once = (len(changed), len(crowd.rounds[1]), ", ".join(changed[:2]))
-        seen = msg("{changed} of {rounds} were right only once: {changed2}", *once)
+        seen = msg(
+            "{count} of {rounds} were right only once: {examples}",
+            count=len(changed),
+            rounds=len(crowd.rounds[1]),
+            examples=", ".join(changed[:2]),
+        )
         fix = msg("look for state that requests share; send the same prompts one at a time and compare")
         yield about(streams[0]).warn(expected=expected, seen=seen, fix=fix)

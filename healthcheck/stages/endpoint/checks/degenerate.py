@@ -16,8 +16,8 @@ _FEWEST = 3
 
 @check(
     "endpoint/degenerate",
-    "Answers are text, not garbage",
-    why='A deployment that answers "!!!!" or loops starts, streams and stops like a healthy one.',
+    msg("Answers are text, not garbage"),
+    why=msg('A deployment that answers "!!!!" or loops starts, streams and stops like a healthy one.'),
     requires=("endpoint/stream-finish",),
 )
 def degenerate(interview: Interview) -> Findings:
@@ -53,14 +53,20 @@ def degenerate(interview: Interview) -> Findings:
     if not spoilt:
         return
     found = sorted({sign for exchange in spoilt for sign in _signs(exchange)})
-    of_all = (", ".join(found), len(spoilt), len(interview.stories))
-    seen = msg("{signs} in {spoilt} of {stories} long answers", *of_all)
+    seen = msg(
+        "{signs} in {spoilt} of {stories} long answers",
+        signs=", ".join(found),
+        spoilt=len(spoilt),
+        stories=len(interview.stories),
+    )
     last = shown(said(spoilt[0])[-160:])
     if len(spoilt) < len(interview.stories):
-        yield note(msg("{seen}: {last}; probe/degenerate judges how often", seen, last))
+        yield note(msg("{seen}: {last}; probe/degenerate judges how often", seen=seen, last=last))
         return
     as_well = sum(bool(_signs(each)) for each in short)
-    seen = msg("{seen} and {bool} of {short} short ones: {last}", seen, as_well, len(short), last)
+    seen = msg(
+        "{seen} and {bool} of {short} short ones: {last}", seen=seen, bool=as_well, short=len(short), last=last
+    )
     fix = next((signs.REPAIRS[sign] for sign in _signs(spoilt[0]) if sign in signs.REPAIRS), signs.GARBAGE)
     yield about(spoilt[0]).fail(expected=msg("answers that are text"), seen=seen, fix=fix)
 

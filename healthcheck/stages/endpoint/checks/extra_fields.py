@@ -12,8 +12,8 @@ from healthcheck.text.messages import msg
 
 @check(
     "endpoint/extra-fields",
-    "The evaluation client's extra fields are accepted",
-    why="Every request of the evaluation client carries ignore_eos and num_return_sequences.",
+    msg("The evaluation client's extra fields are accepted"),
+    why=msg("Every request of the evaluation client carries ignore_eos and num_return_sequences."),
     rule=contract.CLIENT_IS_AISBENCH,
 )
 def extra_fields(interview: Interview) -> Findings:
@@ -53,14 +53,18 @@ def extra_fields(interview: Interview) -> Findings:
     if opening.exchange.status != 200:
         raise NotApplicable(msg("no form of chat request was accepted (endpoint/stream)"))
     if opening.left_out and first.exchange.status != 200:
-        expected = msg("an answer to the evaluation client's body, with {left_out}", ", ".join(opening.left_out))
-        seen = msg("{response_of}; without them: status 200", response_of(first.exchange))
-        fix = msg("ignore unknown fields: {value}", ", ".join(opening.left_out))
+        expected = msg(
+            "an answer to the evaluation client's body, with {left_out}", left_out=", ".join(opening.left_out)
+        )
+        seen = msg("{response}; without them: status 200", response=response_of(first.exchange))
+        fix = msg("ignore unknown fields: {value}", value=", ".join(opening.left_out))
         yield about(first.exchange).fail(expected=expected, seen=seen, fix=fix)
     streams = (first.exchange, *every_stream(interview))
     several = next((e for e in streams if e.folded.choices > 1), None)
     if several:
         expected = msg("one choice in a stream: the client joins the texts of all choices")
-        seen = msg("{choices} choices, joined: {text}", several.folded.choices, shown(several.folded.text))
+        seen = msg(
+            "{choices} choices, joined: {text}", choices=several.folded.choices, text=shown(several.folded.text)
+        )
         fix = msg("answer one choice; num_return_sequences is for the client, which repeats the request itself")
         yield about(several).fail(expected=expected, seen=seen, fix=fix)

@@ -29,8 +29,8 @@ _COLOURS = tuple(re.compile(names, re.IGNORECASE) for names in (r"\bred\b|[çº¢ç´
 
 @check(
     "endpoint/image",
-    "Images affect the answer",
-    why="For this task code the service sends images in chat messages.",
+    msg("Images affect the answer"),
+    why=msg("For this task code the service sends images in chat messages."),
     rule=contract.TASK_TYPES,
     requires=("endpoint/stream-finish", "endpoint/degenerate"),
 )
@@ -73,11 +73,11 @@ def image(interview: Interview) -> Findings:
         yield from _exchanged(streams)
         return
     bare, counted = prompt_tokens(without), prompt_tokens(streams[0])
-    seen = msg("the same answer to four images: {said}", shown(said(streams[0]), 120))
+    seen = msg("the same answer to four images: {said}", said=shown(said(streams[0]), 120))
     fix = msg("pass image_url parts on to the model's processor")
     if bare and counted and counted <= bare:
-        expected = msg("more prompt tokens than the {bare} without an image", bare)
-        seen = msg("{counted} with one, and {seen}", counted, seen)
+        expected = msg("more prompt tokens than the {bare} without an image", bare=bare)
+        seen = msg("{counted} with one, and {seen}", counted=counted, seen=seen)
         yield about(streams[0]).fail(expected=expected, seen=seen, fix=fix)
         return
     choices = map(first_choice, interview.shown.plain)
@@ -88,7 +88,7 @@ def image(interview: Interview) -> Findings:
         yield about(streams[0]).warn(expected=msg("an answer that depends on the image"), seen=seen, fix=fix)
     else:
         expected = msg("log-probabilities that depend on the image")
-        seen = msg("{seen}, with the same log-probabilities", seen)
+        seen = msg("{seen}, with the same log-probabilities", seen=seen)
         yield about(streams[0]).fail(expected=expected, seen=seen, fix=fix)
 
 
@@ -99,7 +99,10 @@ def _exchanged(streams: Sequence[Exchange]) -> Findings:
     if len(mistaken) > 1:
         exchange = streams[mistaken[0]]
         expected = msg("an answer about the image of the request")
-        told = (len(mistaken), shown(said(exchange)))
-        seen = msg("{mistaken} of 3 answers name the colour of another image: {said}", *told)
+        seen = msg(
+            "{mistaken} of 3 answers name the colour of another image: {said}",
+            mistaken=len(mistaken),
+            said=shown(said(exchange)),
+        )
         fix = msg("look for a cache of images in front of the engine or in it; try --mm-processor-cache-gb 0")
         yield about(exchange).warn(expected=expected, seen=seen, fix=fix)

@@ -19,8 +19,8 @@ _TEMPLATES_OWN_TOKENS = 16
 
 @check(
     "endpoint/isolation",
-    "No request sees the text of another one",
-    why="The client sends many problems concurrently: a shared history puts one into the prompt of another.",
+    msg("No request sees the text of another one"),
+    why=msg("The client sends many problems concurrently: a shared history puts one into the prompt of another."),
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),
 )
@@ -49,7 +49,9 @@ def isolation(interview: Interview) -> Findings:
     """
     for word, exchange in _untold(interview):
         if word in said(exchange):
-            seen = msg("the code word of another request, {word}: {said}", repr(word), shown(said(exchange)))
+            seen = msg(
+                "the code word of another request, {word}: {said}", word=repr(word), said=shown(said(exchange))
+            )
             yield about(exchange).fail(
                 expected=msg("an answer without text of other requests"), seen=seen, fix=_FIX
             )
@@ -67,8 +69,8 @@ def _counted(interview: Interview) -> Findings:
     if counts and counts_hold(interview):
         (first, _), (most, last) = counts[0], max(counts, key=lambda counted: counted[0])
         if most > first + _TEMPLATES_OWN_TOKENS:
-            expected = msg("{first} prompt tokens each time that the same messages are sent", first)
-            yield about(last).fail(expected=expected, seen=msg("{most} after other requests", most), fix=_FIX)
+            expected = msg("{first} prompt tokens each time that the same messages are sent", first=first)
+            yield about(last).fail(expected=expected, seen=msg("{most} after other requests", most=most), fix=_FIX)
             return
     why = msg("the model does not repeat a code word, so the check cannot see what was in its prompt")
     raise NotApplicable(why)

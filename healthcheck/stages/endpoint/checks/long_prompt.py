@@ -29,8 +29,8 @@ _FIX = msg("raise the limit on input tokens (--max-model-len), and refuse longer
 
 @check(
     "endpoint/long-prompt",
-    "A long prompt is processed whole or refused",
-    why="A prompt that is cut silently loses its question or its examples; the answer is scored all the same.",
+    msg("A long prompt is processed whole or refused"),
+    why=msg("A prompt that is cut silently loses its question or its examples; the answer is scored all the same."),
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),
 )
@@ -90,10 +90,12 @@ def long_prompt(interview: Interview) -> Findings:
         raise NotApplicable(MUTE)
     if not repeats(word, middle.exchange) and not repeats(word, last.exchange):
         expected = msg(
-            "the code word {word} from the middle of {units} characters", repr(word), last.units * len(FILLER)
+            "the code word {word} from the middle of {units} characters",
+            word=repr(word),
+            units=last.units * len(FILLER),
         )
         end, half = (shown(said(step.exchange), 80) for step in (last, middle))
-        seen = msg("{said}; of {units}: {said2}", end, middle.units * len(FILLER), half)
+        seen = msg("{whole}; of {units}: {half}", whole=end, units=middle.units * len(FILLER), half=half)
         fix = msg("look for an input limit that cuts the prompt; the model may also have forgotten the word")
         yield about(last.exchange).warn(expected=expected, seen=seen, fix=fix)
     elif interview.beginnings and not any(repeats(each, exchange) for each, exchange in interview.beginnings):
@@ -101,10 +103,16 @@ def long_prompt(interview: Interview) -> Findings:
         if not ended(exchange) and not ended(first.exchange):
             return  # thoughts that were cut may come to the word later
         expected = msg(
-            "the code word {word} from the beginning of {units} characters", repr(early), last.units * len(FILLER)
+            "the code word {word} from the beginning of {units} characters",
+            word=repr(early),
+            units=last.units * len(FILLER),
         )
-        told = (shown(said(exchange), 80), len(interview.beginnings), word)
-        seen = msg("{said}, and none of {words} words; from the middle the model repeats {word}", *told)
+        seen = msg(
+            "{said}, and none of {words} words; from the middle the model repeats {word}",
+            said=shown(said(exchange), 80),
+            words=len(interview.beginnings),
+            word=word,
+        )
         yield about(exchange).warn(expected=expected, seen=seen, fix=_FIX)
 
 
@@ -118,12 +126,18 @@ def _refusal(interview: Interview, step: Step, each: float | None) -> Finding:
     size = shortest + each * (step.units - 1) if shortest and each else None
     fits = bool(size and context and size + token_limit(step.exchange) < context)
     if too_long(step.exchange) and not fits:
-        raise NotApplicable(msg("the server refuses such a long prompt: {response_of}", response_of(step.exchange)))
-    told = msg("{size:.0f} tokens", size) if size else msg("{units} characters", step.units * len(FILLER))
+        raise NotApplicable(
+            msg("the server refuses such a long prompt: {response}", response=response_of(step.exchange))
+        )
+    told = (
+        msg("{size:.0f} tokens", size=size) if size else msg("{units} characters", units=step.units * len(FILLER))
+    )
     judge = about(step.exchange).fail
     if context is None and step.exchange.status == 200:
         judge = about(step.exchange).warn  # the prompt may exceed a context length that the server does not report
-    expected = msg("an answer to a prompt of {told}; the context is {context}", told, context or msg("unknown"))
+    expected = msg(
+        "an answer to a prompt of {told}; the context is {context}", told=told, context=context or msg("unknown")
+    )
     fix = msg("raise --max-model-len, or find in the server's log why long prompts fail")
     return judge(expected=expected, seen=response_of(step.exchange), fix=fix)
 
@@ -134,8 +148,12 @@ def _cut(steps: tuple[Step, ...], each: float) -> Finding | None:
     for step, count in zip(steps[2:], counts[2:], strict=True):
         more = each * (step.units - steps[0].units)
         if count - counts[0] < (1 - _LOST_SHARE) * more - each:
-            told = (counts[0] + more, each, step.units)
-            expected = msg("about {counts:.0f} prompt tokens: {each:.1f} for each of {units} units", *told)
-            seen = msg("{count}: the rest of the prompt was cut without an error", count)
+            expected = msg(
+                "about {counts:.0f} prompt tokens: {each:.1f} for each of {units} units",
+                counts=counts[0] + more,
+                each=each,
+                units=step.units,
+            )
+            seen = msg("{count}: the rest of the prompt was cut without an error", count=count)
             return about(step.exchange).fail(expected=expected, seen=seen, fix=_FIX)
     return None

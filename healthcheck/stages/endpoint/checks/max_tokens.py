@@ -33,8 +33,10 @@ _SHARE = 0.25
 
 @check(
     "endpoint/max-tokens",
-    "max_tokens is honoured and truncation reported",
-    why="An answer that the server cuts short is scored as wrong, and the report does not say that it was cut.",
+    msg("max_tokens is honoured and truncation reported"),
+    why=msg(
+        "An answer that the server cuts short is scored as wrong, and the report does not say that it was cut."
+    ),
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),
 )
@@ -93,8 +95,11 @@ def _faults(interview: Interview) -> Findings:
         yield from _own_limit(interview, exchange, context)
     refused = [each for each in (interview.long, interview.roomy) if each and each.status not in {0, 200}]
     if refused and (not too_long(refused[0]) or (context and context > 2 * token_limit(refused[0]))):
-        told = (token_limit(refused[0]), context or msg("unknown"))
-        expected = msg("an answer of up to {token_limit} tokens; the context is {context}", *told)
+        expected = msg(
+            "an answer of up to {token_limit} tokens; the context is {context}",
+            token_limit=token_limit(refused[0]),
+            context=context or msg("unknown"),
+        )
         fix = msg("raise the server's limit on new tokens: the evaluation client asks for 512 by default")
         yield about(refused[0]).warn(expected=expected, seen=response_of(refused[0]), fix=fix)
 
@@ -109,10 +114,12 @@ def _exceeds(exchange: Exchange, usage: Usage | None) -> Findings:
     counted = usage.completion_tokens if usage else None
     if (counted or 0) <= _COUNTED_OVER * token_limit(exchange) + 2 and not overruns(exchange):
         return
-    expected = msg("at most {token_limit} tokens", token_limit(exchange))
+    expected = msg("at most {token_limit} tokens", token_limit=token_limit(exchange))
     tokens, error = "?" if counted is None else counted, exchange.error and msg(", and no end: ") + exchange.error
     text, words = shown(completion.text), words_in(completion)
-    seen = msg("{counted} tokens, {words_in} words{error}: {text}", tokens, words, error, text)
+    seen = msg(
+        "{counted} tokens, {words_in} words{error}: {text}", counted=tokens, words_in=words, error=error, text=text
+    )
     yield about(exchange).fail(expected=expected, seen=seen, fix=msg("pass max_tokens on to the engine"))
 
 
@@ -129,7 +136,7 @@ def _hidden_cut(interview: Interview) -> Findings:
         if text and len(text) < len(whole) and whole.startswith(text) and _fills(interview, short):
             expected = msg('finish_reason "length" for an answer that max_tokens cut')
             more = shown(whole[len(text) :], 60)
-            seen = msg('finish_reason "stop" after {text}; with more: {whole}', shown(text), more)
+            seen = msg('finish_reason "stop" after {text}; with more: {whole}', text=shown(text), whole=more)
             fix = msg('count new tokens only, and report a cut answer with finish_reason "length"')
             yield about(short).fail(expected=expected, seen=seen, fix=fix)
 
@@ -151,9 +158,11 @@ def _cut_short(interview: Interview) -> Findings:
     if characters >= min(_SHARE * usual, 1) * token_limit(short):
         return
     expected = msg(
-        "some {usual:.0f} characters in {token_limit} tokens", usual * token_limit(short), token_limit(short)
+        "some {usual:.0f} characters in {token_limit} tokens",
+        usual=usual * token_limit(short),
+        token_limit=token_limit(short),
     )
-    seen = msg("{characters}: {said}", characters, shown(said(short)))
+    seen = msg("{characters}: {said}", characters=characters, said=shown(said(short)))
     fix = msg("let max_tokens count new tokens only, not the prompt")
     yield about(short).fail(expected=expected, seen=seen, fix=fix)
 
@@ -162,9 +171,11 @@ def _equal_lengths(interview: Interview) -> Findings:
     """Three different answers of equal length, all with finish_reason "stop"."""
     length, another = common_length(interview), interview.another
     if length is not None and another is not None and counts_hold(interview):
-        expected = msg("answers that end by themselves, or after {token_limit} tokens", token_limit(another))
-        seen = msg("three different answers of {length} tokens each, none with finish_reason length", length)
-        fix = msg("raise the server's own limit on new tokens, which seems to be {length}", length)
+        expected = msg(
+            "answers that end by themselves, or after {token_limit} tokens", token_limit=token_limit(another)
+        )
+        seen = msg("three different answers of {length} tokens each, none with finish_reason length", length=length)
+        fix = msg("raise the server's own limit on new tokens, which seems to be {length}", length=length)
         yield about(another).fail(expected=expected, seen=seen, fix=fix)
 
 
@@ -185,13 +196,15 @@ def _not_cut(interview: Interview) -> Findings:
         filled = made >= _CLEARLY_FEWER * limit or len(said(exchange).encode("utf-8", "replace")) >= limit
         if not filled and made < longest and _total(usage) < widest:
             expected = msg(
-                'finish_reason "stop" for an answer of fewer than {limit} tokens that ended by itself', limit
+                'finish_reason "stop" for an answer of fewer than {limit} tokens that ended by itself', limit=limit
             )
-            cut_at = (made, limit, longest, shown(said(exchange)))
             seen = msg(
                 'finish_reason "length" after {made} of max_tokens={limit}, where another answer has '
                 "{longest} tokens: {said}",
-                *cut_at,
+                made=made,
+                limit=limit,
+                longest=longest,
+                said=shown(said(exchange)),
             )
             fix = msg('report "length" only where max_tokens or the end of the context cut the answer')
             yield about(exchange).fail(expected=expected, seen=seen, fix=fix)
@@ -207,18 +220,18 @@ def _own_limit(interview: Interview, exchange: Exchange, context: int | None) ->
         return
     limit, usage = token_limit(exchange), _usage(interview, exchange)
     made = usage.completion_tokens if usage else _estimate(interview, exchange)
-    seen = msg('cut after {made} tokens, finish_reason "length"', made)
-    fix = msg("raise the server's own limit on new tokens, which seems to be {made}", made)
+    seen = msg('cut after {made} tokens, finish_reason "length"', made=made)
+    fix = msg("raise the server's own limit on new tokens, which seems to be {made}", made=made)
     if usage is None:
         few = 0 < made < limit // 2
         if few:
-            yield about(exchange).warn(expected=msg("some {limit} tokens", limit), seen=seen, fix=fix)
+            yield about(exchange).warn(expected=msg("some {limit} tokens", limit=limit), seen=seen, fix=fix)
         return
     total = _total(usage)
     full = total >= context - 1 if context else total % _CONTEXT_STEP in {0, _CONTEXT_STEP - 1}
     if full or made == 0 or made >= 0.9 * limit - 1:
         return
-    yield about(exchange).fail(expected=msg("up to {limit} tokens, as asked", limit), seen=seen, fix=fix)
+    yield about(exchange).fail(expected=msg("up to {limit} tokens, as asked", limit=limit), seen=seen, fix=fix)
 
 
 def _estimate(interview: Interview, exchange: Exchange) -> int:

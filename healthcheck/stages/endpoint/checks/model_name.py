@@ -12,8 +12,8 @@ from healthcheck.wire.models import model_cards
 
 @check(
     "endpoint/model-name",
-    "The model is served under {served_name}",
-    why="The service sends {served_name} as the model name; the server answers another name with 404.",
+    msg("The model is served under {served_name}"),
+    why=msg("The service sends {served_name} as the model name; the server answers another name with 404."),
     rule=contract.SERVED_NAME,
     requires=("endpoint/models",),
 )
@@ -47,20 +47,20 @@ def model_name(interview: Interview) -> Findings:
     """
     names = [str(card["id"]) for card in model_cards(interview.models.body)]
     name, own = interview.asked_name, contract.service().requested("")
-    serve = msg("serve it under that name: --served-model-name {name}", own)
+    serve = msg("serve it under that name: --served-model-name {name}", name=own)
     if not name:
         raise NotApplicable(msg("neither --weights nor --model gives the model name that the service will send"))
     first = interview.openings[0]
     refused = first.name == name and interview.name != name and answered(interview.opening.exchange)
     if name in names and not refused:
         return
-    seen: str = msg("{models} lists {names}", MODELS, names)
+    seen: str = msg("{models} lists {names}", models=MODELS, names=names)
     if name.rstrip("/") in {served.rstrip("/") for served in names} and not refused:
-        expected = msg("a model called {name}, to the letter", repr(name))
+        expected = msg("a model called {name}, to the letter", name=repr(name))
         fix = serve if own else msg('serve "$MODEL_PATH" as it is given')
         yield At(MODELS).warn(expected=expected, seen=seen, fix=fix)
         return
     if refused:
-        seen += msg("; a chat with that name: {response_of}", response_of(first.exchange))
+        seen += msg("; a chat with that name: {response}", response=response_of(first.exchange))
     fix = serve if own else msg('remove --served-model-name, and serve "$MODEL_PATH" itself')
-    yield At(MODELS).fail(expected=msg("a model called {name}", repr(name)), seen=seen, fix=fix)
+    yield At(MODELS).fail(expected=msg("a model called {name}", name=repr(name)), seen=seen, fix=fix)

@@ -12,8 +12,10 @@ from healthcheck.wire.models import model_cards
 
 @check(
     "endpoint/models",
-    "/v1/models lists the model",
-    why="The evaluation client takes the model's name from the first entry of /v1/models, and waits 5 s for it.",
+    msg("/v1/models lists the model"),
+    why=msg(
+        "The evaluation client takes the model's name from the first entry of /v1/models, and waits 5 s for it."
+    ),
     rule=contract.LISTENS_ON_PORT,
 )
 def models(interview: Interview) -> Findings:
@@ -51,9 +53,14 @@ def models(interview: Interview) -> Findings:
         fix = msg("serve GET /v1/models; `vllm serve` does")
         yield At(MODELS).fail(expected=expected, seen=response_of(answer), fix=fix)
     elif answer.seconds > CLIENT_WAITS_S:
-        expected = msg("the list within {client_waits_s} s: the evaluation client waits no longer", CLIENT_WAITS_S)
+        expected = msg(
+            "the list within {client_waits_s} s: the evaluation client waits no longer",
+            client_waits_s=CLIENT_WAITS_S,
+        )
         fix = msg("answer /v1/models without waiting for the model")
-        yield At(MODELS).warn(expected=expected, seen=msg("it took {seconds:.1f} s", answer.seconds), fix=fix)
+        yield At(MODELS).warn(
+            expected=expected, seen=msg("it took {seconds:.1f} s", seconds=answer.seconds), fix=fix
+        )
     if interview.proxies:
         names = ", ".join(interview.proxies)
-        yield note(msg("{proxies} is set here; for an address of this host it was not used", names))
+        yield note(msg("{proxies} is set here; for an address of this host it was not used", proxies=names))

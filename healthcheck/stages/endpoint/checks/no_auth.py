@@ -11,8 +11,8 @@ from healthcheck.text.messages import msg
 
 @check(
     "endpoint/no-auth",
-    "The endpoint requires no API key",
-    why="The service sends no key: a server that requires one refuses every request.",
+    msg("The endpoint requires no API key"),
+    why=msg("The service sends no key: a server that requires one refuses every request."),
     rule=contract.CHAT_STREAMING,
 )
 def no_auth(interview: Interview) -> Findings:

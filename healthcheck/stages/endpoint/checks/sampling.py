@@ -21,8 +21,10 @@ _CHANCE = 1e-6
 
 @check(
     "endpoint/sampling",
-    "Temperature takes effect",
-    why="The service samples each problem {repeats} times; pass@{repeats} of equal samples is just the accuracy.",
+    msg("Temperature takes effect"),
+    why=msg(
+        "The service samples each problem {repeats} times; pass@{repeats} of equal samples is just the accuracy."
+    ),
     rule=contract.REPEATS,
     requires=("endpoint/stream-finish",),
 )
@@ -59,7 +61,7 @@ def sampling(interview: Interview) -> Findings:
     """
     unsteady = _unsteady(interview)
     if cold := (interview.streams[0].sent or {}).get("temperature") if interview.streams else 0:
-        yield note(msg("the server refuses temperature 0: temperature {cold} was used instead", cold))
+        yield note(msg("the server refuses temperature 0: temperature {cold} was used instead", cold=cold))
     elif unsteady and not changed_alone(interview):
         yield unsteady
     samples = interview.sampling
@@ -75,13 +77,15 @@ def sampling(interview: Interview) -> Findings:
             return  # so few words leave little to choose from
         expected = msg("different answers at temperature 1 and 2")
         told = len(samples.warm) + len(samples.hot)
-        seen = msg("{warm} equal answers; with top_p 1 and top_k -1 they differ", told)
+        seen = msg("{warm} equal answers; with top_p 1 and top_k -1 they differ", warm=told)
         fix = msg("look for top_k and top_p in generation_config.json; --generation-config vllm ignores it")
         yield about(samples.warm[0]).warn(expected=expected, seen=seen, fix=fix)
         return
     whole = [exchange for exchange in samples.freed or samples.hot if answered(exchange)]
     if vary(samples.hot) and whole and _chance(whole) is None:
-        why = msg("without log-probabilities, equal short answers prove nothing: {said}", shown(said(whole[0])))
+        why = msg(
+            "without log-probabilities, equal short answers prove nothing: {said}", said=shown(said(whole[0]))
+        )
         raise NotApplicable(why)
     yield from _all_alike(whole, told=bool(unsteady))
 
@@ -90,15 +94,22 @@ def _all_alike(whole: list[Exchange], *, told: bool) -> Findings:
     """Equal answers at temperature 2: the model's certainty, or a temperature that has no effect."""
     if len(whole) < 2 or len(said(whole[0])) < _TELLING_CHARACTERS:
         if not told:
-            why = msg("too few answers, or too short to differ: {said}", [said(each) for each in whole[:1]])
+            why = msg("too few answers, or too short to differ: {said}", said=[said(each) for each in whole[:1]])
             raise NotApplicable(why)
         return
     chance = _chance(whole)
     if chance is not None and chance > _CHANCE:
-        why = msg("the model is so certain of its words that {whole} equal answers prove nothing", len(whole))
+        why = msg("the model is so certain of its words that {whole} equal answers prove nothing", whole=len(whole))
         raise NotApplicable(why)
-    odds = "" if chance is None else msg(", which honest sampling gives with probability {chance:.0e}", chance)
-    seen = msg("{whole} equal answers at temperature 2{odds}: {said}", len(whole), odds, shown(said(whole[0])))
+    odds = (
+        "" if chance is None else msg(", which honest sampling gives with probability {chance:.0e}", chance=chance)
+    )
+    seen = msg(
+        "{whole} equal answers at temperature 2{odds}: {said}",
+        whole=len(whole),
+        odds=odds,
+        said=shown(said(whole[0])),
+    )
     fix = msg("pass temperature on to the engine, and fix no seed")
     yield about(whole[0]).fail(expected=msg("different answers at temperature 1 and 2"), seen=seen, fix=fix)
 
@@ -123,11 +134,15 @@ def _unsteady(interview: Interview) -> Finding | None:
     changed = sum(answer != answers[0] for answer in answers[1:])
     if not changed:
         first = shown(repeats[0], 80)
-        return note(msg("texts at temperature 0 differ from run to run, answers do not: {repeats}", first))
+        return note(msg("texts at temperature 0 differ from run to run, answers do not: {repeats}", repeats=first))
     expected = msg("the same answer to the same request at temperature 0")
     first, second = (shown(text, 80) for text in repeats[:2])
     seen = msg(
-        "{changed} of {answers} repeats: {repeats}, then {repeats2}", changed, len(answers) - 1, first, second
+        "{changed} of {answers} repeats: {first}, then {second}",
+        changed=changed,
+        answers=len(answers) - 1,
+        first=first,
+        second=second,
     )
     fix = msg("pass temperature 0 on to the engine; batches and graphs can change the last bits")
     return about(interview.streams[0]).warn(expected=expected, seen=seen, fix=fix)

@@ -15,8 +15,8 @@ from healthcheck.wire.client import Exchange
 
 @check(
     "endpoint/stream",
-    "Chat answers are streamed, with text in them",
-    why="The service uses the streaming API of {chat_path} and nothing else.",
+    msg("Chat answers are streamed, with text in them"),
+    why=msg("The service uses the streaming API of {chat_path} and nothing else."),
     rule=contract.CHAT_STREAMING,
 )
 def stream(interview: Interview) -> Findings:
@@ -66,7 +66,9 @@ def stream(interview: Interview) -> Findings:
     failing = [exchange for exchange in streams if exchange.folded.error]
     if failing:
         error = shown(failing[0].folded.error)
-        seen = msg("in {failing} of {streams} streams: {error}", len(failing), len(streams), error)
+        seen = msg(
+            "in {failing} of {streams} streams: {error}", failing=len(failing), streams=len(streams), error=error
+        )
         fix = msg(
             "look for this error in the server's log; the evaluation client scores such a stream as an answer"
         )
@@ -79,18 +81,20 @@ def stream(interview: Interview) -> Findings:
 def _refused(opening: Exchange) -> Finding | None:
     """A fault of the whole first answer."""
     seen: str
-    fix = msg("serve POST {chat_path}; read the server's log at the moment of this request", contract.CHAT_PATH)
+    fix = msg(
+        "serve POST {chat_path}; read the server's log at the moment of this request", chat_path=contract.CHAT_PATH
+    )
     if 300 <= opening.status < 400:
         to = repr(opening.headers.get("location", "nowhere"))
-        seen = msg("a redirect, status {status} to {get}", opening.status, to)
-        fix = msg("answer at {chat_path} itself", contract.CHAT_PATH)
+        seen = msg("a redirect, status {status} to {get}", status=opening.status, get=to)
+        fix = msg("answer at {chat_path} itself", chat_path=contract.CHAT_PATH)
     elif opening.status != 200:
         seen = response_of(opening)
     elif not opening.folded.deltas and opening.body.lstrip()[:1] in {b"{", b"["}:
-        seen = msg("a plain body: {response_of}", response_of(opening))
+        seen = msg("a plain body: {response}", response=response_of(opening))
         fix = msg('answer "stream": true with server-sent events')
     elif opening.error and not opening.folded.events:
-        seen = msg("status 200 and then {error}", opening.error)
+        seen = msg("status 200 and then {error}", error=opening.error)
     else:
         return None
     return about(opening).fail(expected=msg("status 200 and a stream of events"), seen=seen, fix=fix)
@@ -103,13 +107,18 @@ def _without_text(streams: tuple[Exchange, ...]) -> Finding | None:
     ended = [completion for completion in completions if completion.finish_reason == "stop"]
     reasoned = [completion for completion in ended if completion.reasoning]
     if reasoned:
-        told = (len(ended), shown(reasoned[0].reasoning))
-        seen = msg("all {ended} answers that ended are in the reasoning field: {reasoning}", *told)
+        seen = msg(
+            "all {ended} answers that ended are in the reasoning field: {reasoning}",
+            ended=len(ended),
+            reasoning=shown(reasoned[0].reasoning),
+        )
         fix = msg("remove --reasoning-parser, or choose the one that fits this model")
         return fail(expected=msg("an answer in delta.content"), seen=seen, fix=fix)
     if any(completion.reasoning for completion in completions):
         return None  # a reasoning model, cut by max_tokens before its answer
     raw = shown(beginning(streams[0].body[:8000].decode("utf-8", "replace"), 600))
-    seen = msg("none of {completions} streams has any text; the first: {raw}", len(completions), raw)
+    seen = msg(
+        "none of {completions} streams has any text; the first: {raw}", completions=len(completions), raw=raw
+    )
     fix = msg("ask the server for a plain answer and compare; check the chat template and max_tokens")
     return about(streams[0]).fail(expected=msg("text in delta.content"), seen=seen, fix=fix)

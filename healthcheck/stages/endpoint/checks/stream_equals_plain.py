@@ -21,8 +21,8 @@ from healthcheck.text.messages import msg
 
 @check(
     "endpoint/stream-equals-plain",
-    "A streamed answer is the plain answer in pieces",
-    why="A chunk that the stream loses or repeats changes the answer that is scored.",
+    msg("A streamed answer is the plain answer in pieces"),
+    why=msg("A chunk that the stream loses or repeats changes the answer that is scored."),
     requires=("endpoint/stream-finish",),
 )
 def stream_equals_plain(interview: Interview) -> Findings:
@@ -86,8 +86,8 @@ def stream_equals_plain(interview: Interview) -> Findings:
         return
     if changed := changed_alone(interview):
         text, right = changed
-        expected = msg("the same text as the plain answer: {whole}", shown(right, 120))
-        seen = msg("{text}, which differs for a while and then matches again", shown(text, 120))
+        expected = msg("the same text as the plain answer: {whole}", whole=shown(right, 120))
+        seen = msg("{text}, which differs for a while and then matches again", text=shown(text, 120))
         fix = msg("send every piece into the stream once and in order, with its white space")
         yield about(stream).fail(expected=expected, seen=seen, fix=fix)
         return
@@ -100,12 +100,16 @@ def stream_equals_plain(interview: Interview) -> Findings:
         return
     place = parting(streamed, whole)
     around = slice(max(0, place - 20), place + 40)
-    expected = msg("the same text as the plain answer: …{whole}", repr(whole[around]))
-    told = (place, repr(streamed[around]), len(streamed), len(whole), len(interview.streams), len(interview.plains))
+    expected = msg("the same text as the plain answer: …{whole}", whole=repr(whole[around]))
     seen = msg(
-        "from character {place} on: …{streamed} ({streamed2} characters, plain {whole}; {streams} "
+        "from character {place} on: …{streamed} ({streamed_length} characters, plain {plain_length}; {streams} "
         "streams, {plains} plain, each all alike)",
-        *told,
+        place=place,
+        streamed=repr(streamed[around]),
+        streamed_length=len(streamed),
+        plain_length=len(whole),
+        streams=len(interview.streams),
+        plains=len(interview.plains),
     )
     fix = msg("send every piece into the stream once, the last one too")
     yield about(stream).fail(expected=expected, seen=seen, fix=fix)

@@ -13,8 +13,10 @@ from healthcheck.wire.client import Exchange
 
 @check(
     "endpoint/stream-framing",
-    "The evaluation client can read the stream",
-    why="The client reads streams more strictly than browsers do; a stream that it cannot read is a failed sample.",
+    msg("The evaluation client can read the stream"),
+    why=msg(
+        "The client reads streams more strictly than browsers do; a stream that it cannot read is a failed sample."
+    ),
     rule=contract.CLIENT_IS_AISBENCH,
     requires=("endpoint/stream",),
 )
@@ -59,13 +61,15 @@ def stream_framing(interview: Interview) -> Findings:
     if spoilt:
         first = joined("; ", flaws(spoilt[0])[:3])
         expected = msg("blocks of `data: ` and one JSON object, with a blank line after each")
-        spoils = msg("in {spoilt} of {streams} streams: {flaws}", len(spoilt), len(streams), first)
+        spoils = msg(
+            "in {spoilt} of {streams} streams: {flaws}", spoilt=len(spoilt), streams=len(streams), flaws=first
+        )
         repair = msg("send `data: ` + one line of JSON + two newlines, and nothing else")
         yield about(spoilt[0]).fail(expected=expected, seen=spoils, fix=repair)
     other = [each for each in streams if not _kind(each).lower().startswith("text/event-stream")]
     if other:
         kind = repr(_kind(other[0])) if _kind(other[0]) else msg("none")
-        seen = msg("{other} in {other2} of {streams} streams", kind, len(other), len(streams))
+        seen = msg("{fault} in {count} of {streams} streams", fault=kind, count=len(other), streams=len(streams))
         fix = msg(
             "answer streams as text/event-stream: the evaluation client does not look, other clients refuse it"
         )

@@ -16,8 +16,10 @@ _EXPECTED = msg("the first text of a long answer as soon as that of a short one"
 
 @check(
     "endpoint/stream-incremental",
-    "Text is streamed incrementally",
-    why="An answer that is sent in one burst at its end is not streamed: a proxy's time-out cuts the long ones.",
+    msg("Text is streamed incrementally"),
+    why=msg(
+        "An answer that is sent in one burst at its end is not streamed: a proxy's time-out cuts the long ones."
+    ),
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),
 )
@@ -60,7 +62,9 @@ def stream_incremental(interview: Interview) -> Findings:
     fix = msg("send each token when it is generated; switch off buffering in every proxy before the server")
     if whole and len(whole) == len(telling):
         longest = max(len(said(each)) for each in whole)
-        seen = msg("each of {whole} answers came in one event, up to {said} characters", len(whole), longest)
+        seen = msg(
+            "each of {whole} answers came in one event, up to {said} characters", whole=len(whole), said=longest
+        )
         yield about(whole[0]).fail(expected=msg("an answer in many events"), seen=seen, fix=fix)
     else:
         yield from _arrivals(interview, fix)
@@ -69,12 +73,12 @@ def stream_incremental(interview: Interview) -> Findings:
 def _arrivals(interview: Interview, fix: str) -> Findings:
     found, compared = streaming(interview), comparison(interview.turns)
     if found is Streaming.TOO_QUICK:
-        least = (PROVABLE_S, PROVABLE_TOKENS_PER_S)
         why = msg(
             "a long answer took less than {provable_s} s longer than a short one, or had more than "
             "{provable_tokens_per_s} tokens per second: a proxy that is slower than the engine looks the "
             "same",
-            *least,
+            provable_s=PROVABLE_S,
+            provable_tokens_per_s=PROVABLE_TOKENS_PER_S,
         )
         raise NotApplicable(why)
     if found is Streaming.INCREMENTAL:
@@ -84,25 +88,30 @@ def _arrivals(interview: Interview, fix: str) -> Findings:
         seen = msg(
             "the engine had its first token after {first_s:.2f} s and its last after {whole_s:.2f} s; the first "
             "text came after {text_s:.2f} s",
-            late.first_s, late.whole_s, late.exchange.arrivals_s[0],
-        )  # fmt: skip
+            first_s=late.first_s,
+            whole_s=late.whole_s,
+            text_s=late.exchange.arrivals_s[0],
+        )
         yield about(late.exchange).warn(expected=_EXPECTED, seen=seen, fix=fix)
         return
     if compared is None:
         seen = msg("no text came in time to compare short and long answers")
         yield unsettled(expected=_EXPECTED, seen=seen, fix=fix)
         return
-    seconds = (compared.first_s, compared.last_s, compared.short_s)
     times = msg(
         "{first_s:.1f} s until the first text of a long answer, {last_s:.1f} s until its end, "
         "{short_s:.1f} s until the first text of a short one",
-        *seconds,
+        first_s=compared.first_s,
+        last_s=compared.last_s,
+        short_s=compared.short_s,
     )
     if found is Streaming.HELD_BACK:
         long = interview.turns[-1].long
         yield about(long).fail(
-            expected=_EXPECTED, seen=msg("{times} (medians of {turns} turns)", times, len(interview.turns)), fix=fix
+            expected=_EXPECTED,
+            seen=msg("{times} (medians of {turns} turns)", times=times, turns=len(interview.turns)),
+            fix=fix,
         )
     else:
-        seen = msg("{times}, but not in every turn: it is held back, or the machines are too busy", times)
-        yield unsettled(expected=_EXPECTED, seen=seen, fix=msg("try again when less runs beside; {fix}", fix))
+        seen = msg("{times}, but not in every turn: it is held back, or the machines are too busy", times=times)
+        yield unsettled(expected=_EXPECTED, seen=seen, fix=msg("try again when less runs beside; {fix}", fix=fix))

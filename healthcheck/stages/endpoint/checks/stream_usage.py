@@ -12,8 +12,8 @@ from healthcheck.text.messages import msg
 
 @check(
     "endpoint/stream-usage",
-    "Token counts make sense",
-    why="Wrong counts falsify the throughput and the lengths in the service's report.",
+    msg("Token counts make sense"),
+    why=msg("Wrong counts falsify the throughput and the lengths in the service's report."),
     requires=("endpoint/stream-finish",),
 )
 def stream_usage(interview: Interview) -> Findings:
@@ -56,13 +56,20 @@ def stream_usage(interview: Interview) -> Findings:
         if problem := miscount(stream):
             read = stream.folded
             expected = msg("prompt_tokens and completion_tokens that can be true")
-            seen = msg("{problem}: {usage_sent} for {text}", problem, read.usage_sent, shown(read.text, 120))
+            seen = msg(
+                "{problem}: {usage_sent} for {text}",
+                problem=problem,
+                usage_sent=read.usage_sent,
+                text=shown(read.text, 120),
+            )
             fix = msg("count the tokens of the templated prompt and of the answer")
             yield about(stream).fail(expected=expected, seen=seen, fix=fix)
             return
     short, longer = (step.exchange for step in interview.steps[:2]) if interview.steps else (None, None)
     fewer, more = prompt_tokens(short), prompt_tokens(longer)
     if longer and fewer and more and tokens_per_unit(interview.steps) is None:
-        expected = msg("more than {fewer} prompt tokens with {filler} characters more", fewer, 2 * len(FILLER))
+        expected = msg(
+            "more than {fewer} prompt tokens with {filler} characters more", fewer=fewer, filler=2 * len(FILLER)
+        )
         fix = msg("count the tokens of the templated prompt; if the count is right, the prompt was cut")
         yield about(longer).fail(expected=expected, seen=f"{more}", fix=fix)

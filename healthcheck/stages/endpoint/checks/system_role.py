@@ -12,8 +12,8 @@ from healthcheck.text.messages import msg
 
 @check(
     "endpoint/system-role",
-    "The system message reaches the model",
-    why="Some data sets instruct the model in a system message.",
+    msg("The system message reaches the model"),
+    why=msg("Some data sets instruct the model in a system message."),
     rule=contract.CLIENT_IS_AISBENCH,
     requires=("endpoint/stream-finish",),
 )
@@ -44,7 +44,7 @@ def system_role(interview: Interview) -> Findings:
     talk = conversation(interview)
     if talk.system.status != 200:
         if no_room(interview, talk.system):
-            why = msg("the context has no room for a system message: {response_of}", response_of(talk.system))
+            why = msg("the context has no room for a system message: {response}", response=response_of(talk.system))
             raise NotApplicable(why)
         expected = msg("an answer to a conversation with a system message")
         fix = msg(

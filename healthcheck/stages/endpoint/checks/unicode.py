@@ -28,8 +28,10 @@ _HELD_BACK = 2
 
 @check(
     "endpoint/unicode",
-    "Characters of several bytes arrive whole",
-    why="One token can be a third of a Chinese character: a server that decodes each token separately corrupts it.",
+    msg("Characters of several bytes arrive whole"),
+    why=msg(
+        "One token can be a third of a Chinese character: a server that decodes each token separately corrupts it."
+    ),
     requires=("endpoint/stream-finish",),
 )
 def unicode(interview: Interview) -> Findings:
@@ -79,7 +81,7 @@ def unicode(interview: Interview) -> Findings:
         raise NotApplicable(msg("the prompt with Chinese characters was not answered (endpoint/stream-finish)"))
     bare, counted = prompt_tokens(interview.bare), prompt_tokens(stream)
     if bare and counted and counted <= bare + 1 and counts_hold(interview):
-        expected = msg("more prompt tokens than the {bare} without the Chinese characters", bare)
+        expected = msg("more prompt tokens than the {bare} without the Chinese characters", bare=bare)
         fix = msg("decode requests as UTF-8; look for a filter in front of the engine, and for its tokenizer")
         yield about(stream).fail(expected=expected, seen=str(counted), fix=fix)
         return
@@ -87,16 +89,18 @@ def unicode(interview: Interview) -> Findings:
     whole = "".join(reversed(plain_texts(foreign.plains[0])))
     if mojibake(text):
         expected = msg("你好 as 你好")
-        seen = msg("UTF-8 that was taken for Latin-1: {text}", shown(text))
+        seen = msg("UTF-8 that was taken for Latin-1: {text}", text=shown(text))
         yield about(stream).fail(expected=expected, seen=seen, fix=msg("decode and encode as UTF-8 all the way"))
     elif _REPLACEMENT in text and _REPLACEMENT not in whole and (_fits(text, whole) or stream.folded.torn):
-        expected = msg("whole characters, as in the plain answer: {whole}", shown(whole, 120))
-        seen = msg("{count} replacement characters (U+FFFD): {text}", text.count(_REPLACEMENT), shown(text))
+        expected = msg("whole characters, as in the plain answer: {whole}", whole=shown(whole, 120))
+        seen = msg(
+            "{count} replacement characters (U+FFFD): {text}", count=text.count(_REPLACEMENT), text=shown(text)
+        )
         fix = msg("decode incrementally: hold back bytes that do not yet make a character")
         yield about(stream).fail(expected=expected, seen=seen, fix=fix)
     elif lost := _lost(foreign):
-        expected = msg("every character of the plain answer: {whole}", shown(whole, 120))
-        seen = msg("{text}: {lost} is missing, each time", shown(text, 120), repr(lost))
+        expected = msg("every character of the plain answer: {whole}", whole=shown(whole, 120))
+        seen = msg("{text}: {lost} is missing, each time", text=shown(text, 120), lost=repr(lost))
         cut = msg("decode incrementally: a character that is cut between two tokens must not be dropped")
         fix = msg("decode and encode as UTF-8 all the way") if text.isascii() else cut
         yield about(stream).fail(expected=expected, seen=seen, fix=fix)

@@ -14,8 +14,8 @@ _QUOTED_CHARACTERS = 200
 
 @check(
     "plan/any-processor",
-    "The start does not depend on the processor",
-    why="The service does not document which processor its machine has.",
+    msg("The start does not depend on the processor"),
+    why=msg("The service does not document which processor its machine has."),
     requires=("repo/deploy-sh-present",),
 )
 def any_processor(plan: LaunchPlan) -> Findings:
@@ -41,6 +41,10 @@ def any_processor(plan: LaunchPlan) -> Findings:
         return
     line = deploy_sh.line_at(plan.script, number)[:_QUOTED_CHARACTERS]
     expected = msg("the same start on every processor: the service does not document which one it has")
-    seen = msg("“{line}” depends on the processor, and the dry run only saw {machine}", line, platform.machine())
+    seen = msg(
+        "“{line}” depends on the processor, and the dry run only saw {machine}",
+        line=line,
+        machine=platform.machine(),
+    )
     fix = msg("remove the branch; or run the script on an aarch64 and on an x86_64 machine")
     yield warn(expected=expected, seen=seen, fix=fix, where=deploy_sh.place(number))

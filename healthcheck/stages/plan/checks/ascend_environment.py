@@ -49,8 +49,8 @@ _PLATFORM_PLUGIN = "ascend"
 
 @check(
     "plan/ascend-environment",
-    "The environment lets a server start on Ascend",
-    why="Some variables keep vLLM from the NPU, and CANN's scripts run under bash only.",
+    msg("The environment lets a server start on Ascend"),
+    why=msg("Some variables keep vLLM from the NPU, and CANN's scripts run under bash only."),
     requires=("repo/deploy-sh-present",),
 )
 def ascend_environment(plan: LaunchPlan) -> Findings:
@@ -81,7 +81,7 @@ def ascend_environment(plan: LaunchPlan) -> Findings:
     for seen, fix in (words for mark, words in _SCRIPTS.items() if mark in plan.observed.marks):
         expected = msg("CANN's environment script runs")
         where = deploy_sh.place_of(plan.script, ["set_env.sh"])
-        yield warn(expected=expected, seen=msg("set_env.sh is {seen}", seen), fix=fix, where=where)
+        yield warn(expected=expected, seen=msg("set_env.sh is {seen}", seen=seen), fix=fix, where=where)
     server = plan.server
     if server is None:
         return
@@ -98,11 +98,13 @@ def _other_version(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]
     """Source: vllm_version_is of vllm_ascend/utils.py, which prefers the variable to the installed version."""
     row, value = stacks.row(plan.stack or stacks.DEFAULT), server.env.get(_VERSION, "")[:200]
     if value and _VERSION in row.variables and not any(stacks.same_release(value, known) for known in row.vllm):
-        expected = msg("no {name}, or that of {label}: {vllm}", _VERSION, row.label(), ", ".join(row.vllm))
+        expected = msg(
+            "no {name}, or that of {label}: {vllm}", name=_VERSION, label=row.label(), vllm=", ".join(row.vllm)
+        )
         seen = msg(
             "{name}={value}: vllm-ascend then runs its code for another vLLM than the installed one",
-            _VERSION,
-            value,
+            name=_VERSION,
+            value=value,
         )
         where = line_of(plan, f"{_VERSION}=", _VERSION)
         edits = without_assignment(plan.script, _VERSION)
@@ -115,9 +117,11 @@ def _replaced(plan: LaunchPlan, server: ServerCommand, name: str, use: str) -> I
     value = server.env.get(name, "")
     line = _replacing_line(plan.script, name) if value and not _OF_CANN.search(value) else 0
     if line:
-        expected = msg("{name} that keeps its previous value: {use}", name, use)
-        seen = msg("“{line_at}” replaces what {name} was", deploy_sh.line_at(plan.script, line)[:200], name)
-        fix = msg('append the previous value: {name}="…${{{name}:+:${name}}}"', name)
+        expected = msg("{name} that keeps its previous value: {use}", name=name, use=use)
+        seen = msg(
+            "“{line_at}” replaces what {name} was", line_at=deploy_sh.line_at(plan.script, line)[:200], name=name
+        )
+        fix = msg('append the previous value: {name}="…${{{name}:+:${name}}}"', name=name)
         yield warn(expected=expected, seen=seen, fix=fix, where=deploy_sh.place(line))
 
 
@@ -139,11 +143,18 @@ def _without_platform(plan: LaunchPlan, server: ServerCommand) -> Iterator[Findi
     """Source: load_plugins_by_group of vllm/plugins, which loads no plugin if the value is empty."""
     value, own = server.env.get("VLLM_PLUGINS"), _PLATFORM_PLUGIN
     if value is not None and own not in value.split(","):
-        expected = msg("{platform_plugin} among the plugins that vLLM loads: it is vllm-ascend's NPU platform", own)
-        seen = msg(
-            "VLLM_PLUGINS={value}, so vLLM does not load it and finds no NPU without another plugin", value[:200]
+        expected = msg(
+            "{platform_plugin} among the plugins that vLLM loads: it is vllm-ascend's NPU platform",
+            platform_plugin=own,
         )
-        fix = msg("do not set VLLM_PLUGINS, or add {platform_plugin} to it: VLLM_PLUGINS={platform_plugin},…", own)
+        seen = msg(
+            "VLLM_PLUGINS={value}, so vLLM does not load it and finds no NPU without another plugin",
+            value=value[:200],
+        )
+        fix = msg(
+            "do not set VLLM_PLUGINS, or add {platform_plugin} to it: VLLM_PLUGINS={platform_plugin},…",
+            platform_plugin=own,
+        )
         edits = without_assignment(plan.script, "VLLM_PLUGINS")
         say, where = warn if value else fail, line_of(plan, "VLLM_PLUGINS=", "VLLM_PLUGINS")
         yield say(expected=expected, seen=seen, fix="" if edits else fix, where=where, edits=edits)
@@ -153,9 +164,17 @@ def _devices_of_a_gpu(plan: LaunchPlan, server: ServerCommand) -> Iterator[Findi
     """Source: device_control_env_var of vllm_ascend/platform.py."""
     value = server.env.get(_GPU_DEVICES, "")[:200]
     if value and _NPU_DEVICES not in server.env:
-        expected = msg("{npu_devices}, where devices are chosen", _NPU_DEVICES)
-        seen = msg("{gpu_devices}={value}, which chooses no NPUs: the server sees all of them", _GPU_DEVICES, value)
-        fix = msg("remove the line; where it has to be, it is {npu_devices}={value}", _NPU_DEVICES, value)
+        expected = msg("{npu_devices}, where devices are chosen", npu_devices=_NPU_DEVICES)
+        seen = msg(
+            "{gpu_devices}={value}, which chooses no NPUs: the server sees all of them",
+            gpu_devices=_GPU_DEVICES,
+            value=value,
+        )
+        fix = msg(
+            "remove the line; where it has to be, it is {npu_devices}={value}",
+            npu_devices=_NPU_DEVICES,
+            value=value,
+        )
         edits, where = (
             without_assignment(plan.script, _GPU_DEVICES),
             line_of(plan, f"{_GPU_DEVICES}=", _GPU_DEVICES),
@@ -169,11 +188,13 @@ def _unread(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
     for name in sorted(name for name in server.env if name.startswith(_OWN) and name not in row.variables):
         readers = [each.vllm_ascend for each in known if name in each.variables]
         said = stacks.spans(readers, [each.vllm_ascend for each in known])
-        others = msg("; vllm-ascend {said} does", said) if readers else hint(name, row.variables)
+        others = msg("; vllm-ascend {said} does", said=said) if readers else hint(name, row.variables)
         moved = _MOVED.get(name, "")
-        expected = msg("variables that {label} reads", row.label())
-        seen = msg("{name}={env}, which it does not read{others}", name, server.env[name][:200], others)
-        fix = msg("write --additional-config '{moved}' instead", moved) if moved else msg("remove it")
+        expected = msg("variables that {label} reads", label=row.label())
+        seen = msg(
+            "{name}={env}, which it does not read{others}", name=name, env=server.env[name][:200], others=others
+        )
+        fix = msg("write --additional-config '{moved}' instead", moved=moved) if moved else msg("remove it")
         where, unknown = line_of(plan, f"{name}=", name), not (moved or readers or others)
         edits = without_assignment(plan.script, name) if unknown else ()
         yield warn(

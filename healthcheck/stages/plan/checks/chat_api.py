@@ -31,9 +31,9 @@ _WITHOUT_CHAT = {
 
 @check(
     "plan/chat-api",
-    "The server offers the chat completions API",
+    msg("The server offers the chat completions API"),
     rule=contract.CHAT_REQUIRED,
-    why="Every request of an accuracy evaluation goes to {chat_path}.",
+    why=msg("Every request of an accuracy evaluation goes to {chat_path}."),
     requires=STARTED,
 )
 def chat_api(plan: LaunchPlan) -> Findings:
@@ -63,19 +63,21 @@ def chat_api(plan: LaunchPlan) -> Findings:
     ```
     """
     server = served(plan)
-    expected = msg("a server of {chat_path}", contract.CHAT_PATH)
+    expected = msg("a server of {chat_path}", chat_path=contract.CHAT_PATH)
     if server.api in _WITHOUT_CHAT:
-        seen = msg("{without_chat}: {quoted}", _WITHOUT_CHAT[server.api], server.command)
-        fix = msg("end deploy.sh with: {launch}", contract.LAUNCH)
+        seen = msg("{without_chat}: {quoted}", without_chat=_WITHOUT_CHAT[server.api], quoted=server.command)
+        fix = msg("end deploy.sh with: {launch}", launch=contract.LAUNCH)
         yield fail(expected=expected, seen=seen, fix=fix, where=server.where)
     elif server.front is not None:
-        raise NotApplicable(msg("plan/front judges where {engine} passes chats", server.front.kind))
+        raise NotApplicable(msg("plan/front judges where {engine} passes chats", engine=server.front.kind))
     elif server.api is Api.UNKNOWN:
-        seen = msg("which routes {engine} offers is unknown: {command}", server.engine, server.command)
+        seen = msg(
+            "which routes {engine} offers is unknown: {command}", engine=server.engine, command=server.command
+        )
         yield unsettled(expected=expected, seen=seen, fix=SETTLED_LATER, where=server.where)
     yield from _refused_requests(plan, server)
     if server.option("ssl-certfile") or server.option("ssl-keyfile"):
-        seen = msg("TLS is switched on: {quoted}", server.command)
+        seen = msg("TLS is switched on: {quoted}", quoted=server.command)
         how, where = repairs.no_tls(server), line_of(plan, "--ssl")
         yield fail(expected=msg("plain HTTP"), seen=seen, fix=how, where=where, rule=contract.LISTENS_ON_PORT)
 
@@ -84,13 +86,15 @@ def _refused_requests(plan: LaunchPlan, server: ServerCommand) -> Findings:
     """Options with which the server has the route but rejects requests."""
     for name, why in _WITHOUT_TEXT.items():
         if server.option(name) is not None:
-            expected = msg("a server of {chat_path}", contract.CHAT_PATH)
-            seen = msg("--{name}: {why}: {quoted}", name, why, server.command)
+            expected = msg("a server of {chat_path}", chat_path=contract.CHAT_PATH)
+            seen = msg("--{name}: {why}: {quoted}", name=name, why=why, quoted=server.command)
             where = line_of(plan, name, name.replace("-", "_"))
-            yield fail(expected=expected, seen=seen, fix=msg("remove --{name}", name), where=where)
+            yield fail(expected=expected, seen=seen, fix=msg("remove --{name}", name=name), where=where)
     if server.option("middleware") is not None:
         expected = msg("a server that answers every request")
-        seen = msg("--middleware {option}, whose code the dry run does not execute", server.option("middleware"))
+        seen = msg(
+            "--middleware {option}, whose code the dry run does not execute", option=server.option("middleware")
+        )
         fix = msg("remove --middleware, or verify without --until: the launch and endpoint stages settle it")
         yield warn(expected=expected, seen=seen, fix=fix, where=line_of(plan, "middleware"))
     yield from _little_room(plan, server)
@@ -103,28 +107,29 @@ def _little_room(plan: LaunchPlan, server: ServerCommand) -> Findings:
     if not 0 < length < PROMPT + (asked or COMPLETION):
         return
     place, enough = _line_of_setting(plan, "max_model_len"), max(ENOUGH, PROMPT + (asked or 0))
-    in_file = msg("write max_model_len = {enough} or more, or remove the line", enough)
-    in_command = msg("write --max-model-len {enough} or more, or remove the option", enough)
+    in_file = msg("write max_model_len = {enough} or more, or remove the line", enough=enough)
+    in_command = msg("write --max-model-len {enough} or more, or remove the option", enough=enough)
     expected = msg(
         "room for a prompt of about {prompt} tokens, as in the service's sample report, and a "
         "completion of {completion}, which its client requests by default",
-        PROMPT,
-        COMPLETION,
+        prompt=PROMPT,
+        completion=COMPLETION,
     )
     if asked:
         expected = msg(
-            "room for a prompt and a completion of {completion} tokens, for which every request asks", asked
+            "room for a prompt and a completion of {completion} tokens, for which every request asks",
+            completion=asked,
         )
     seen = msg(
         "--max-model-len {text}: not even the prompt fits; vLLM refuses such a request with status "
         "400, and a refused request counts as a wrong answer",
-        text,
+        text=text,
     )
     if length >= PROMPT:
         seen = msg(
             "--max-model-len {text}: the prompt leaves too little for the completion; vLLM refuses such "
             "a request with status 400, and a refused request counts as a wrong answer",
-            text,
+            text=text,
         )
     fix, where = in_file if place else in_command, place or line_of(plan, "max-model-len", "max_model_len")
     say, rule = warn, contract.CLIENT_IS_AISBENCH

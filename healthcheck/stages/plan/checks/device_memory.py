@@ -36,8 +36,8 @@ class _Request:
 
 @check(
     "plan/device-memory",
-    "Servers do not over-commit the memory of a device",
-    why="vLLM reserves its share of a device's memory at the start: the later server finds too little.",
+    msg("Servers do not over-commit the memory of a device"),
+    why=msg("vLLM reserves its share of a device's memory at the start: the later server finds too little."),
     requires=STARTED,
 )
 def device_memory(plan: LaunchPlan) -> Findings:
@@ -71,10 +71,10 @@ def device_memory(plan: LaunchPlan) -> Findings:
             seen = msg(
                 "{count} servers on device {device} request {total:g} of its memory: {listed}; the later one ends "
                 "with “Free memory on device … is less than desired GPU memory utilization”",
-                len(requests),
-                device,
-                total,
-                listed,
+                count=len(requests),
+                device=device,
+                total=total,
+                listed=listed,
             )
             yield fail(
                 expected=msg("servers that do not over-commit a device: at most 1 of its memory together"),
@@ -82,7 +82,7 @@ def device_memory(plan: LaunchPlan) -> Findings:
                 fix=msg(
                     "pass --gpu-memory-utilization {share:g} to each of them; or start only one, or give each its "
                     "own devices: ASCEND_RT_VISIBLE_DEVICES=0 for the first, 1 for the second",
-                    _equal_share(len(requests)),
+                    share=_equal_share(len(requests)),
                 ),
                 where=requests[-1].server.where,
             )
@@ -101,7 +101,9 @@ def _requests(plan: LaunchPlan) -> dict[str, list[_Request]]:
 
 
 def _described(request: _Request) -> str:
-    return msg("{share:g} by {command} …", request.share, command_text(request.server.argv[:_QUOTED_WORDS]))
+    return msg(
+        "{share:g} by {command} …", share=request.share, command=command_text(request.server.argv[:_QUOTED_WORDS])
+    )
 
 
 def _equal_share(servers: int) -> float:

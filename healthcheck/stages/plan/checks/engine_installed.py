@@ -28,8 +28,8 @@ _WORKS = frozenset({"run", "pip", "venv", "sync", "install"})
 
 @check(
     "plan/engine-installed",
-    "The engine is installed",
-    why="A server whose engine nothing installs does not start.",
+    msg("The engine is installed"),
+    why=msg("A server whose engine nothing installs does not start."),
     requires=("repo/deploy-sh-present",),
 )
 def engine_installed(plan: LaunchPlan) -> Findings:
@@ -65,7 +65,8 @@ def engine_installed(plan: LaunchPlan) -> Findings:
                 yield _not_installed(name, command, where)
     if plan.server and plan.server.engine in {"sglang", "lmdeploy", "llama.cpp"}:
         seen = msg(
-            "the options of {engine} were not checked: the kit has a catalogue only for vLLM", plan.server.engine
+            "the options of {engine} were not checked: the kit has a catalogue only for vLLM",
+            engine=plan.server.engine,
         )
         yield note(seen, where=plan.server.where)
 
@@ -86,13 +87,13 @@ def _missing_in_the_image(server: ServerCommand) -> str:
 
 def _not_installed(name: str, command: str, where: str) -> Finding:
     package = _PACKAGES.get(name, "")
-    also = msg(", and name {package} in requirements.txt", package) if package else ""
+    also = msg(", and name {package} in requirements.txt", package=package) if package else ""
     expected = msg("a program that the image has, or that requirements.txt or deploy.sh installs")
     seen = msg(
         "{name} is started and nothing installs it: {quoted}; the official vllm-ascend image has "
         "vLLM and not this (that the service uses this image is inferred)",
-        name,
-        command,
+        name=name,
+        quoted=command,
     )
-    fix = msg("install it in deploy.sh") + also + msg(", or: {launch}", contract.LAUNCH)
+    fix = msg("install it in deploy.sh") + also + msg(", or: {launch}", launch=contract.LAUNCH)
     return warn(expected=expected, seen=seen, fix=fix, where=where)

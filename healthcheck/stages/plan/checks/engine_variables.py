@@ -40,8 +40,8 @@ MAX_SHOWN = 120
 
 @check(
     "plan/engine-variables",
-    "vLLM can read every environment variable",
-    why="vLLM reads all of its variables while it starts, and exits if it cannot read a value.",
+    msg("vLLM can read every environment variable"),
+    why=msg("vLLM reads all of its variables while it starts, and exits if it cannot read a value."),
     requires=STARTED,
     by_row=True,
 )
@@ -107,9 +107,9 @@ def _refused(plan: LaunchPlan, name: str, variable: Variable, chosen: str) -> Fi
     doubt = _doubt(plan, name, value)
     seen = msg(
         "{variable}={value}: vLLM {release} reads it while it starts, and ends with ValueError",
-        name,
-        value[:MAX_SHOWN],
-        chosen,
+        variable=name,
+        value=value[:MAX_SHOWN],
+        release=chosen,
     )
     say = warn if doubt else fail
     return say(
@@ -129,13 +129,13 @@ def _doubt(plan: LaunchPlan, name: str, value: str) -> str:
         takers = [each for each in known if _reads(each, name, value)]
         unknown = msg("which release the service has is not documented")
         named = stacks.spans(takers, versions())
-        return msg("; vLLM {releases} does not, and {doubt}", named, unknown) if takers else ""
+        return msg("; vLLM {releases} does not, and {doubt}", releases=named, doubt=unknown) if takers else ""
     vllm = stacks.row(plan.stack).vllm[0]
     beside = around(vllm)
     between = len(beside) > 1 and not any(_reads(each, name, value) for each in beside)
     if vllm in beside or between:
         return ""
-    return msg("; vLLM {release} itself is not catalogued", vllm)
+    return msg("; vLLM {release} itself is not catalogued", release=vllm)
 
 
 def _reads(release: str, name: str, value: str) -> bool:
@@ -148,9 +148,9 @@ def _refused_by_ascend(plan: LaunchPlan, name: str, row: stacks.Row) -> Finding:
     variable, value = row.accepts[name], served(plan).env[name]
     seen = msg(
         "{variable}={value}: {release} ends with ValueError when it reads it",
-        name,
-        value[:MAX_SHOWN],
-        row.label(),
+        variable=name,
+        value=value[:MAX_SHOWN],
+        release=row.label(),
     )
     fix, where = _repair(name, value, variable), line_of(plan, f"{name}=", name)
     return warn(expected=_expected(name, variable), seen=seen, fix=fix, where=where)
@@ -158,20 +158,20 @@ def _refused_by_ascend(plan: LaunchPlan, name: str, row: stacks.Row) -> Finding:
 
 def _expected(name: str, variable: Variable) -> str:
     if variable.choices:
-        return msg("{variable} as one of {choices}", name, ", ".join(variable.choices))
+        return msg("{variable} as one of {choices}", variable=name, choices=", ".join(variable.choices))
     if TextKind.JSON in variable.takes:
-        return msg("{variable} as JSON", name)
+        return msg("{variable} as JSON", variable=name)
     if TextKind.FLOAT in variable.takes:
-        return msg("{variable} as a number", name)
+        return msg("{variable} as a number", variable=name)
     if TextKind.INT in variable.takes:
-        return msg("{variable} as a whole number (a switch is 1 or 0)", name)
-    return msg("{variable} as a value that the release can read", name)
+        return msg("{variable} as a whole number (a switch is 1 or 0)", variable=name)
+    return msg("{variable} as a value that the release can read", variable=name)
 
 
 def _repair(name: str, value: str, variable: Variable) -> str:
     if corrected := _corrected(value.strip(), variable):
-        return msg("write {variable}={value}", name, corrected)
-    return msg("remove {variable}: the default then applies", name)
+        return msg("write {variable}={value}", variable=name, value=corrected)
+    return msg("remove {variable}: the default then applies", variable=name)
 
 
 def _corrected(value: str, variable: Variable) -> str:
@@ -189,20 +189,20 @@ def _corrected(value: str, variable: Variable) -> str:
 def _unknown(plan: LaunchPlan, server: ServerCommand, name: str, chosen: str) -> Finding:
     """A VLLM_ variable that the release does not know."""
     where, strict = line_of(plan, f"{name}=", name), server.option(_STRICT) is not None
-    seen = msg("{variable}, which vLLM {release} does not read", name, chosen)
+    seen = msg("{variable}, which vLLM {release} does not read", variable=name, release=chosen)
     readers = [version for version in versions() if name in variables(version)]
     older = retired_variables().get(name, "")
     if readers:
-        seen += msg("; vLLM {releases} does", stacks.spans(readers, versions()))
+        seen += msg("; vLLM {releases} does", releases=stacks.spans(readers, versions()))
     elif older:
-        seen += msg("; vLLM {release} did", older)
+        seen += msg("; vLLM {release} did", release=older)
     near = "" if readers or older else _nearest(name, chosen)
-    expected = msg("variables that vLLM {release} reads", chosen)
-    fix = msg("write {variable}", near) if near else msg("remove {variable}", name)
+    expected = msg("variables that vLLM {release} reads", release=chosen)
+    fix = msg("write {variable}", variable=near) if near else msg("remove {variable}", variable=name)
     if near:
-        seen += msg("; did you mean {variable}?", near)
+        seen += msg("; did you mean {variable}?", variable=near)
     if strict:
-        seen += msg("; with --{option}, vLLM ends because of it", _STRICT)
+        seen += msg("; with --{option}, vLLM ends because of it", option=_STRICT)
         say = warn if readers and plan.stack in {"", stacks.DEFAULT} else fail
         return say(expected=expected, seen=seen, fix=fix, where=where)
     if not near:

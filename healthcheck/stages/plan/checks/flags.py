@@ -12,8 +12,8 @@ from healthcheck.text.messages import msg
 
 @check(
     "plan/flags",
-    "vLLM accepts every argument",
-    why="vLLM exits at once for an argument that it does not know or cannot read: there is no server then.",
+    msg("vLLM accepts every argument"),
+    why=msg("vLLM exits at once for an argument that it does not know or cannot read: there is no server then."),
     requires=("plan/starts-server",),
     by_row=True,
 )
@@ -47,16 +47,19 @@ def flags(plan: LaunchPlan) -> Findings:
     """
     server = plan.server
     if server is None or server.engine != "vllm":
-        other = server and msg("the server is {engine}, not vLLM: its options were not judged", server.engine)
+        other = server and msg(
+            "the server is {engine}, not vLLM: its options were not judged", engine=server.engine
+        )
         raise NotApplicable(other or msg("no server is started"))
     if server.config_problem:
-        expected = msg("a YAML file of options after {config}", CONFIG)
+        expected = msg("a YAML file of options after {config}", config=CONFIG)
         fix = msg("write one `name: value` per line, in a file that ends in .yaml")
         yield fail(expected=expected, seen=server.config_problem, fix=fix, where=server.where)
     if file := server.unread_config:
-        expected = msg("a file of options after {config}, small enough to be read", CONFIG)
+        expected = msg("a file of options after {config}, small enough to be read", config=CONFIG)
         seen = msg(
-            "{unread_config} is too long to be read, or nested too deeply: the options in it were not judged", file
+            "{unread_config} is too long to be read, or nested too deeply: the options in it were not judged",
+            unread_config=file,
         )
         fix = msg("keep the file to options and their values, or write them on the command line")
         yield warn(expected=expected, seen=seen, fix=fix, where=server.where)
@@ -68,6 +71,6 @@ def flags(plan: LaunchPlan) -> Findings:
     elsewhere = [each for each in lost if each.check != "plan/flags"]
     if elsewhere and all(finding.level is Level.NOTE for finding in found):
         first = elsewhere[0]
-        raise NotApplicable(msg("{check} says why {flag} has no value", first.check, first.flag))
+        raise NotApplicable(msg("{check} says why {flag} has no value", check=first.check, flag=first.flag))
     yield from lost_values.findings(plan, "plan/flags")
     yield from found

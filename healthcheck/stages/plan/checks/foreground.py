@@ -17,9 +17,9 @@ _LONGER_THAN_ANY_EVALUATION_S = 7 * 86400
 
 @check(
     "plan/foreground",
-    "deploy.sh stays for as long as the server does",
+    msg("deploy.sh stays for as long as the server does"),
     rule=contract.STARTS_THE_SERVICE,
-    why="Once deploy.sh has ended the service may take the adapter for stopped, and end its processes.",
+    why=msg("Once deploy.sh has ended the service may take the adapter for stopped, and end its processes."),
     requires=STARTED,
 )
 def foreground(plan: LaunchPlan) -> Findings:
@@ -52,7 +52,9 @@ def foreground(plan: LaunchPlan) -> Findings:
     server = served(plan)
     if not server.foreground:
         status = plan.run.exit_status
-        seen = msg("deploy.sh ended with status {status} after starting: {quoted}", status, server.command)
+        seen = msg(
+            "deploy.sh ended with status {status} after starting: {quoted}", status=status, quoted=server.command
+        )
         stays = msg("deploy.sh stays while the server runs")
         found, expected = (fail, stays) if status else (unsettled, _UNKNOWN)
         edits = staying.edits(plan.script, server.where, status or 0) if _is_left_by_itself(plan) else ()
@@ -60,13 +62,17 @@ def foreground(plan: LaunchPlan) -> Findings:
         yield found(expected=expected, seen=seen, fix=fix, where=server.where, edits=edits)
     elif server.limit_s is not None and server.limit_s < _LONGER_THAN_ANY_EVALUATION_S:
         expected = msg("the server runs until the evaluation is over, and how long that takes is unknown")
-        seen = msg("it is ended after {limit_s:g} s, finished or not: {quoted}", server.limit_s, server.command)
+        seen = msg(
+            "it is ended after {limit_s:g} s, finished or not: {quoted}",
+            limit_s=server.limit_s,
+            quoted=server.command,
+        )
         edits = staying.without_limit(plan.script, server.where)
         fix = "" if edits else msg("remove the time limit (timeout …, timeout=…) around the server")
         yield warn(expected=expected, seen=seen, fix=fix, where=server.where, edits=edits)
     elif deploy_sh.is_repeated(plan.script, server.where):
         expected = msg("a server that cannot start ends deploy.sh, so that its error is the last line")
-        seen = msg("a loop starts it again, whatever ended it: {quoted}", server.command)
+        seen = msg("a loop starts it again, whatever ended it: {quoted}", quoted=server.command)
         fix = msg("start the server once, with exec in front and without the loop")
         yield warn(expected=expected, seen=seen, fix=fix, where=server.where)
 
@@ -83,7 +89,9 @@ def _stay(plan: LaunchPlan, where: str) -> str:
     if status in _ENDED_BY_ITSELF:
         return msg("remove what ends the server (a kill, a timeout)")
     if status and (wrong := _first_unanswered(plan)):
-        return msg("correct the request for {wrong}, or remove it: exec in front of the server's command", wrong)
+        return msg(
+            "correct the request for {wrong}, or remove it: exec in front of the server's command", wrong=wrong
+        )
     number = where.rpartition(":")[2]
     ends = deploy_sh.ending_lines(plan.script, int(number), status or 0) if number.isdigit() else ()
     if ends:
@@ -91,7 +99,7 @@ def _stay(plan: LaunchPlan, where: str) -> str:
         return msg(
             "write wait in place of the exit that ends deploy.sh (line {named}), or exec in front of the "
             "server's command, no & after it, and no further command",
-            named,
+            named=named,
         )
     lines = plan.script.splitlines()[int(number) - 1 :] if number.isdigit() else []
     if lines and lines[0].split()[:1] == ["exec"]:
@@ -103,6 +111,6 @@ def _stay(plan: LaunchPlan, where: str) -> str:
 
 def _first_unanswered(plan: LaunchPlan) -> str:
     """The first request that never succeeded and so may have ended the script; "" if there is none."""
-    models = (msg("the model {name}", repr(name)) for name in plan.observed.unknown_models)
-    ports = (msg("port {port}", port) for port in plan.observed.refused_ports)
+    models = (msg("the model {name}", name=repr(name)) for name in plan.observed.unknown_models)
+    ports = (msg("port {port}", port=port) for port in plan.observed.refused_ports)
     return next(models, "") or next(ports, "")

@@ -20,9 +20,9 @@ _CHAT_AT_ONE_PATH = {"vllm", "sglang", "lmdeploy", "llama.cpp"}
 
 @check(
     "plan/front",
-    "A front passes chats to the servers that deploy.sh starts",
+    msg("A front passes chats to the servers that deploy.sh starts"),
     rule=contract.CHAT_REQUIRED,
-    why="Behind a front with a wrong route, every request of the service fails.",
+    why=msg("Behind a front with a wrong route, every request of the service fails."),
     requires=STARTED,
 )
 def front(plan: LaunchPlan) -> Findings:
@@ -71,9 +71,9 @@ def front(plan: LaunchPlan) -> Findings:
     server = served(plan)
     known = server.front
     if known is None:
-        raise NotApplicable(msg("no known front listens on port {port}", contract.PORT))
+        raise NotApplicable(msg("no known front listens on port {port}", port=contract.PORT))
     if known.elsewhere:
-        raise NotApplicable(msg("it does not listen on port {port}: see plan/port", contract.PORT))
+        raise NotApplicable(msg("it does not listen on port {port}: see plan/port", port=contract.PORT))
     if known.doubt:
         yield _may_not_start(server, known)
     if known.problem:
@@ -87,13 +87,15 @@ def front(plan: LaunchPlan) -> Findings:
 
 
 def _open(reason: str, server: ServerCommand, where: str) -> Finding:
-    seen = msg("where it passes chats is unknown, because {reason}: {command}", reason, server.command)
+    seen = msg(
+        "where it passes chats is unknown, because {reason}: {command}", reason=reason, command=server.command
+    )
     return unsettled(expected=_EXPECTED, seen=seen, fix=SETTLED_LATER, where=where)
 
 
 def _may_not_start(server: ServerCommand, known: Front) -> Finding:
     line = "export LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY=true"
-    fix = msg("write above its command: {line}", line)
+    fix = msg("write above its command: {line}", line=line)
     return warn(expected=msg("a front that starts"), seen=known.doubt, fix=fix, where=server.where)
 
 
@@ -102,9 +104,9 @@ def _refused_name(plan: LaunchPlan, server: ServerCommand, known: Front) -> Find
     names = list(dict.fromkeys(target.name for target in known.targets))[:_MOST_NAMES]
     line = "model_name: os.environ/MODEL_PATH" if wanted == plan.model_path else f"model_name: {wanted}"
     return fail(
-        expected=msg("{wanted} among the names in model_list", repr(wanted)),
-        seen=msg("{names}: {command}", ", ".join(map(quoted, names)), server.command),
-        fix=msg("write {line}", line),
+        expected=msg("{wanted} among the names in model_list", wanted=repr(wanted)),
+        seen=msg("{names}: {command}", names=", ".join(map(quoted, names)), command=server.command),
+        fix=msg("write {line}", line=line),
         where=known.where,
         rule=contract.SERVED_NAME,
     )
@@ -124,12 +126,12 @@ def _judged(plan: LaunchPlan, server: ServerCommand, known: Front, found: tuple[
             continue
         if route.end is End.NO_HOST:
             host = route.target.host
-            seen = msg("nothing defines the host {host}", quoted(host))
+            seen = msg("nothing defines the host {host}", host=quoted(host))
             if known.kind == "nginx":
-                seen = msg("nginx does not start: host not found in upstream {host}", quoted(host))
+                seen = msg("nginx does not start: host not found in upstream {host}", host=quoted(host))
             yield fail(expected=_EXPECTED, seen=seen, fix=_right_address(plan, route.target), where=where)
         elif route.end is not End.REACHED:
-            seen = msg("no server of this launch listens on {address}", _address(route.target))
+            seen = msg("no server of this launch listens on {address}", address=_address(route.target))
             say = warn if reached and known.kind == "nginx" else fail
             yield say(expected=_EXPECTED, seen=seen, fix=_right_address(plan, route.target), where=where)
 
@@ -146,27 +148,31 @@ def _refused_behind(reached: list[Route], known: Front) -> Iterator[Finding]:
             yield _other_path(target, known)
         if target.tls and not server.option("ssl-certfile"):
             seen = msg(
-                "it expects TLS at {address}, which speaks plain HTTP: {command}", _address(target), server.command
+                "it expects TLS at {address}, which speaks plain HTTP: {command}",
+                address=_address(target),
+                command=server.command,
             )
             yield fail(expected=_EXPECTED, seen=seen, fix=msg("write http:// there"), where=target.where)
         if target.model and server.served_names and target.model not in server.served_names:
             names = joined(", ", (quoted(name) for name in server.served_names[:_MOST_NAMES]))
             seen = msg(
                 "it requests {model} at {address}, which serves {names}",
-                quoted(target.model),
-                _address(target),
-                names,
+                model=quoted(target.model),
+                address=_address(target),
+                names=names,
             )
-            fix = msg("write model: {name}", f"hosted_vllm/{server.served_names[0]}")
+            fix = msg("write model: {name}", name=f"hosted_vllm/{server.served_names[0]}")
             yield fail(expected=_EXPECTED, seen=seen, fix=fix, where=target.where, rule=contract.SERVED_NAME)
 
 
 def _other_path(target: Target, known: Front) -> Finding:
     seen = msg(
-        "a chat arrives at {address} as {path}, which the server does not have", _address(target), target.path
+        "a chat arrives at {address} as {path}, which the server does not have",
+        address=_address(target),
+        path=target.path,
     )
     if known.kind == "litellm":
-        fix = msg("write api_base: {url}", f"http://{_address(target)}/v1")
+        fix = msg("write api_base: {url}", url=f"http://{_address(target)}/v1")
     else:
         fix = msg(
             "end the address of proxy_pass after its host and port, without a slash: nginx then keeps the path"
@@ -184,5 +190,5 @@ def _right_address(plan: LaunchPlan, target: Target) -> str:
     behind = [each.port for each in plan.servers if each is not plan.server and each.port is not None]
     port = target.port if target.port in behind else next(iter(sorted(behind)), None)
     if port is None:
-        return msg("start a server there: {command}", f'vllm serve "$MODEL_PATH" --port {target.port} &')
-    return msg("write 127.0.0.1:{port} in place of {address}", port, _address(target))
+        return msg("start a server there: {command}", command=f'vllm serve "$MODEL_PATH" --port {target.port} &')
+    return msg("write 127.0.0.1:{port} in place of {address}", port=port, address=_address(target))

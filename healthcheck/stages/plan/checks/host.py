@@ -27,9 +27,9 @@ _LOOPBACK_NAME = re.compile(r"(?:ip6-)?(?:localhost[46]?|loopback)(?:\.localdoma
 
 @check(
     "plan/host",
-    "The server listens on every interface",
+    msg("The server listens on every interface"),
     rule=contract.LISTENS_ON_PORT,
-    why="Whether the service's client runs on the same host is unknown; loopback answers only there.",
+    why=msg("Whether the service's client runs on the same host is unknown; loopback answers only there."),
     requires=STARTED,
 )
 def host(plan: LaunchPlan) -> Findings:
@@ -60,18 +60,22 @@ def host(plan: LaunchPlan) -> Findings:
     say, where = warn, line_of(plan, server.host)
     if _is_loopback(server.host.strip().lower()):
         explicit = any(server.option(name) for name in ("host", "server-name", "hostname", "bind"))
-        default = "" if explicit else msg(", the default of {engine}", server.engine)
+        default = "" if explicit else msg(", the default of {engine}", engine=server.engine)
         expected = msg("an address that is reachable from outside, such as 0.0.0.0")
-        seen = msg("{host}{value}: {quoted}", server.host, default, server.command)
+        seen = msg("{host}{value}: {quoted}", host=server.host, value=default, quoted=server.command)
         where = where if explicit else server.where
     elif _is_found_out(plan, server.host):
         expected = msg("every address of the machine: whether the client uses this one is unknown")
-        seen = msg("only the machine's own address, found out when deploy.sh runs: {quoted}", server.command)
+        seen = msg("only the machine's own address, found out when deploy.sh runs: {quoted}", quoted=server.command)
         where = server.where
     elif (fixed := is_fixed_address(server.host)) or _is_unknown_name(server):
         say, expected = fail, msg("an address that the service's machine has, such as 0.0.0.0")
-        said = ("address" if fixed else "name", server.host[:NAME_CHARACTERS], server.command)
-        seen = msg("the fixed {value} {host}, which only its own machine can listen on: {quoted}", *said)
+        seen = msg(
+            "the fixed {value} {host}, which only its own machine can listen on: {quoted}",
+            value="address" if fixed else "name",
+            host=server.host[:NAME_CHARACTERS],
+            quoted=server.command,
+        )
     else:
         return
     edits = repairs.host_edits(plan, server)

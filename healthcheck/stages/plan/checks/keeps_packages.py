@@ -26,9 +26,9 @@ _NEEDED = {"torch", "torch_npu", "vllm", "vllm_ascend"}
 
 @check(
     "plan/keeps-packages",
-    "The image's own packages are kept",
+    msg("The image's own packages are kept"),
     rule=contract.PROVIDED,
-    why="The image's torch, torch-npu, vllm and vllm-ascend fit together; another version of one breaks them.",
+    why=msg("The image's torch, torch-npu, vllm and vllm-ascend fit together; another version of one breaks them."),
     requires=("repo/deploy-sh-present",),
 )
 def keeps_packages(plan: LaunchPlan) -> Findings:
@@ -57,8 +57,8 @@ def keeps_packages(plan: LaunchPlan) -> Findings:
             if word not in plain and _PROVIDED.match(word.lower()):
                 said = command_text(command.argv[:12])
                 expected = msg("the image's own torch, torch-npu, vllm and vllm-ascend, which fit together")
-                seen = msg("{word} is installed: {command_text}", word[:NAME_CHARACTERS], said)
-                fix = msg("leave {word} out", word)
+                seen = msg("{word} is installed: {command}", word=word[:NAME_CHARACTERS], command=said)
+                fix = msg("leave {word} out", word=word)
                 yield warn(expected=expected, seen=seen, fix=fix, where=command.where, rule=contract.PROVIDED)
         asked = requirements.read(contract.ENTRY_POINT, "\n".join(pip_words.operands(words)).encode())
         newest, row = any(map(_UPGRADE.fullmatch, words)), stacks.row(plan.stack)
@@ -71,8 +71,10 @@ def keeps_packages(plan: LaunchPlan) -> Findings:
 
 def _upgraded(name: str, row: stacks.Row, command: RecordedCommand) -> Iterator[Finding]:
     for stated in stacks.statements(row, name)[:1]:
-        expected = msg("{name}{specifier}, which {by} requires", name, stated.specifier, stated.by)
-        seen, fix = msg("{name}: -U installs the newest", name), msg("leave {word} out", name)
+        expected = msg(
+            "{name}{specifier}, which {by} requires", name=name, specifier=stated.specifier, by=stated.by
+        )
+        seen, fix = msg("{name}: -U installs the newest", name=name), msg("leave {word} out", word=name)
         yield warn(expected=expected, seen=seen, fix=fix, where=command.where)
 
 
@@ -92,8 +94,8 @@ def _uninstalled(command: RecordedCommand, later: Sequence[RecordedCommand]) -> 
             continue
         again = next((each for each in later if _as_module(word) in _installed_by(each)), None)
         say = warn if again else fail
-        expected = msg("{word}, which the server needs and the image provides", word)
-        seen = msg("it is removed: {command_text}", command_text(command.argv))
+        expected = msg("{word}, which the server needs and the image provides", word=word)
+        seen = msg("it is removed: {command}", command=command_text(command.argv))
         if again:
-            seen += msg("; and installed again: {command_text}", command_text(again.argv))
-        yield say(expected=expected, seen=seen, fix=msg("leave {word} installed", word), where=command.where)
+            seen += msg("; and installed again: {command}", command=command_text(again.argv))
+        yield say(expected=expected, seen=seen, fix=msg("leave {word} installed", word=word), where=command.where)

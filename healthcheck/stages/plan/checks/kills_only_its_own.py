@@ -19,9 +19,9 @@ _CHILDREN = ("-P", "--parent", "-g", "--pgroup", "-s", "--session", "-0", "--sig
 
 @check(
     "plan/kills-only-its-own",
-    "deploy.sh kills only processes that it started",
+    msg("deploy.sh kills only processes that it started"),
     rule=contract.STARTS_THE_SERVICE,
-    why="A pattern can match the process that runs deploy.sh; then the launch ends before there is a server.",
+    why=msg("A pattern can match the process that runs deploy.sh; then the launch ends before there is a server."),
     requires=("repo/deploy-sh-present",),
 )
 def kills_only_its_own(plan: LaunchPlan) -> Findings:
@@ -51,12 +51,12 @@ def kills_only_its_own(plan: LaunchPlan) -> Findings:
             places.setdefault(deploy_sh.place(number), deploy_sh.line_at(plan.script, number))
     for where, quoted in places.items():
         expected = msg("before the server starts, deploy.sh kills nothing, or only processes that it started")
-        seen = msg("processes are killed by a pattern or a port: {command}", quoted)
+        seen = msg("processes are killed by a pattern or a port: {command}", command=quoted)
         fix: str = msg("remove it: on the service's machine, nothing of an earlier launch runs")
         number = _line(where)
         line = deploy_sh.line_at(plan.script, number)
         if quoted.split()[0] in line:
-            fix = msg("remove from line {number}: {line}", number, line)
+            fix = msg("remove from line {number}: {line}", number=number, line=line)
         yield warn(expected=expected, seen=seen, fix=fix, where=where)
 
 

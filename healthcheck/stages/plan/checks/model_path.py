@@ -27,9 +27,9 @@ MOST_PLACES = 4
 
 @check(
     "plan/model-path",
-    "The weights come from MODEL_PATH",
+    msg("The weights come from MODEL_PATH"),
     rule=contract.WEIGHTS_FROM_MODEL_PATH,
-    why="The service downloads the weights itself, to a folder that only MODEL_PATH names.",
+    why=msg("The service downloads the weights itself, to a folder that only MODEL_PATH names."),
     requires=STARTED,
 )
 def model_path(plan: LaunchPlan) -> Findings:
@@ -60,11 +60,11 @@ def model_path(plan: LaunchPlan) -> Findings:
     models = [server.model] if server.model else [other.model for other in plan.servers if other.model]
     models = models or ([] if server.model is None else [server.model])
     if not models:
-        expected = msg("the weights in {model_path} ($MODEL_PATH)", plan.model_path)
+        expected = msg("the weights in {model_path} ($MODEL_PATH)", model_path=plan.model_path)
         yield unresolved(plan, expected, msg("which weights are served"))
         return
     if server.option("load-format") == "dummy":
-        seen = msg("--load-format dummy: the engine invents random weights: {quoted}", server.command)
+        seen = msg("--load-format dummy: the engine invents random weights: {quoted}", quoted=server.command)
         edits = repairs.without_option(plan, server, "load-format")
         fix = "" if edits else msg("remove --load-format and its value")
         expected, where = msg("the weights in $MODEL_PATH"), line_of(plan, "dummy")
@@ -76,8 +76,8 @@ def model_path(plan: LaunchPlan) -> Findings:
         server.engine == "vllm" and server.option("load-format") == "gguf"
     )
     if not found and of_one_file and plan.model_path in models:
-        expected = msg("one .gguf file as the model of {engine}", server.engine)
-        seen = msg("the folder of the weights: {quoted}", server.command)
+        expected = msg("one .gguf file as the model of {engine}", engine=server.engine)
+        seen = msg("the folder of the weights: {quoted}", quoted=server.command)
         fix = msg('name the file, --model "$MODEL_PATH/NAME.gguf", or serve weights of another format with vLLM')
         if server.engine == "vllm":
             fix = msg(
@@ -89,7 +89,7 @@ def model_path(plan: LaunchPlan) -> Findings:
     refusal = next((line for line in plan.run.stderr.splitlines() if refused_weights(plan, line)), "")
     if refusal:
         expected = msg("weights that deploy.sh only reads: whether it may change them is not documented")
-        seen = msg("a change was refused, and the script went on: {refusal}", quoted(refusal))
+        seen = msg("a change was refused, and the script went on: {refusal}", refusal=quoted(refusal))
         fix = msg("upload the changed file with the weights, or change a copy (a folder of links to them)")
         yield warn(expected=expected, seen=seen, fix=fix, where=line_of(plan, contract.MODEL_PATH_VARIABLE))
 
@@ -98,12 +98,17 @@ def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> 
     model = next((model for model in models if is_within(model, plan.model_path)), models[-1])
     expected, shown = msg("the weights in $MODEL_PATH"), quoted(model) if model else msg("empty")
     was = repr(plan.model_path)
-    seen = msg("the model is {shown}, and MODEL_PATH was {model_path}: {quoted}", shown, was, server.command)
+    seen = msg(
+        "the model is {shown}, and MODEL_PATH was {model_path}: {quoted}",
+        shown=shown,
+        model_path=was,
+        quoted=server.command,
+    )
     fix, where = _naming(plan, server, model)
     raw = next((word for word in map(_value, server.argv) if plan.model_path in word), model)
     cause = misnamed(plan, raw)
     if UNRESOLVED in model:
-        which = msg("which weights {model} are", shortened(model, QUOTED_CHARACTERS))
+        which = msg("which weights {model} are", model=shortened(model, QUOTED_CHARACTERS))
         yield unresolved(plan, expected, which)
     elif cause and not is_within(model, plan.model_path):
         yield fail(expected=expected, seen=cause.seen, fix=cause.fix, where=cause.where or server.where)
@@ -113,7 +118,7 @@ def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> 
         fix = "" if edits else fix
         yield fail(expected=expected, seen=seen, fix=fix, where=where, edits=edits)
     elif model != plan.model_path and server.engine != "llama.cpp":
-        fix = msg("{fix}, unless the weights are uploaded in that subfolder", fix)
+        fix = msg("{fix}, unless the weights are uploaded in that subfolder", fix=fix)
         expected = msg("the weights in $MODEL_PATH itself")
         yield warn(expected=expected, seen=seen, fix=fix, where=line_of(plan, "MODEL_PATH"))
 
@@ -127,12 +132,12 @@ def _naming(plan: LaunchPlan, server: ServerCommand, model: str) -> tuple[str, s
     """The repair and its place: name $MODEL_PATH as the model, or keep its value if the script changed it."""
     given = server.env.get(contract.MODEL_PATH_VARIABLE, plan.model_path)
     if given == plan.model_path or model not in {given, os.path.normpath(os.path.join(server.cwd, given))}:
-        of_mindie = msg("set {key} to the value of MODEL_PATH in MindIE's config.json", '"modelWeightPath"')
+        of_mindie = msg("set {key} to the value of MODEL_PATH in MindIE's config.json", key='"modelWeightPath"')
         return of_mindie if server.engine == "mindie" else msg('name "$MODEL_PATH" as the model'), ""
     number = deploy_sh.overwriting_line(plan.script, contract.MODEL_PATH_VARIABLE)
     if number:
         return repairs.own_model_path(number), deploy_sh.place(number)
-    return msg("leave MODEL_PATH as the service sets it; here it became {given}", quoted(given)), ""
+    return msg("leave MODEL_PATH as the service sets it; here it became {given}", given=quoted(given)), ""
 
 
 def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
@@ -144,12 +149,14 @@ def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
     found = quotes.splits(plan.script, contract.MODEL_PATH_VARIABLE)
     number = found[0].line if found else None
     seen = (
-        msg("model {model}: {quoted}", quoted(second.model or ""), second.command) if second else _no_second(plan)
+        msg("model {model}: {quoted}", model=quoted(second.model or ""), quoted=second.command)
+        if second
+        else _no_second(plan)
     )
-    expected = msg("the same with MODEL_PATH={spaced_model_path}", repr(plan.spaced_model_path))
+    expected = msg("the same with MODEL_PATH={spaced_model_path}", spaced_model_path=repr(plan.spaced_model_path))
     report, where = fail, deploy_sh.place(number) or served(plan).where
     if not needed:
-        report, seen = warn, msg("it works unless the path has a blank; with one: {seen}", seen)
+        report, seen = warn, msg("it works unless the path has a blank; with one: {seen}", seen=seen)
     edits = quotes.quoting(plan.script, contract.MODEL_PATH_VARIABLE) if found else ()
     fix = "" if edits else _quoting(found)
     yield report(expected=expected, seen=seen, fix=fix, where=where, edits=edits)
@@ -159,18 +166,20 @@ def _quoting(found: tuple[quotes.Split, ...]) -> str:
     if not found:
         return msg('put double quotes around it wherever it is used: "$MODEL_PATH"')
     if found[0].pasted:
-        said = (found[0].line, found[0].variable)
         return msg(
             "write the command where it is run, not as the text in line {line} (${variable}): vllm serve "
             '"$MODEL_PATH" …; or, in bash, as an array: cmd=(vllm serve "$MODEL_PATH" …), run as '
             '"${{cmd[@]}}"',
-            *said,
+            line=found[0].line,
+            variable=found[0].variable,
         )
-    places = [msg('"${variable}" in line {line}', each.variable, each.line) for each in found[:MOST_PLACES]]
-    return msg("put double quotes around it: {places}", joined(", ", places))
+    places = [
+        msg('"${variable}" in line {line}', variable=each.variable, line=each.line) for each in found[:MOST_PLACES]
+    ]
+    return msg("put double quotes around it: {places}", places=joined(", ", places))
 
 
 def _no_second(plan: LaunchPlan) -> str:
     run = plan.spaced_run
     last = (run.stderr.strip().splitlines() or [""])[-1] if run else ""
-    return msg("no server was started; the last lines were: {last}", quoted(last))
+    return msg("no server was started; the last lines were: {last}", last=quoted(last))

@@ -106,8 +106,8 @@ _SETTINGS = {
 
 @check(
     "plan/network-interfaces",
-    "No network interface or address of one machine is set",
-    why="The service's machine has interfaces and addresses of its own, not those of yours.",
+    msg("No network interface or address of one machine is set"),
+    why=msg("The service's machine has interfaces and addresses of its own, not those of yours."),
     requires=STARTED,
 )
 def network_interfaces(plan: LaunchPlan) -> Findings:
@@ -155,18 +155,19 @@ def _finding(plan: LaunchPlan, server: ServerCommand, value: str, names: list[st
     name = min(names, key=lambda each: _rank(server, _SETTINGS[each], value))
     others = [each for each in names if each != name]
     setting = _SETTINGS[name]
-    seen = msg("{variable}={value}: {result}", name, value[:NAME_CHARACTERS], setting.result)
+    seen = msg("{variable}={value}: {result}", variable=name, value=value[:NAME_CHARACTERS], result=setting.result)
     if others:
-        seen += msg("; the same value in {variables}", joined(", ", others))
+        seen += msg("; the same value in {variables}", variables=joined(", ", others))
     where = line_of(plan, f"{name}=", name)
     rank = _rank(server, setting, value)
     if rank is _Rank.NOTE:
         return note(seen, where=where)
     lines = " ".join(f"{each}={_SETTINGS[each].good}" for each in (name, *others))
     kind = msg("the name of an interface") if setting.interface else msg("an address")
-    wanted = (name, kind, setting.good)
-    expected = msg("no {variable}, or {kind} that every machine has: {value}", *wanted)
-    fix = msg("write export {assignments}", lines)
+    expected = msg(
+        "no {variable}, or {kind} that every machine has: {value}", variable=name, kind=kind, value=setting.good
+    )
+    fix = msg("write export {assignments}", assignments=lines)
     say = fail if rank is _Rank.FAIL else warn
     return say(expected=expected, seen=seen, fix=fix, where=where)
 

@@ -13,9 +13,9 @@ from healthcheck.text.messages import msg
 
 @check(
     "plan/no-api-key",
-    "The server demands no API key",
+    msg("The server demands no API key"),
     rule=contract.CHAT_STREAMING,
-    why="The service has no key to send: every request would be refused with status 401.",
+    why=msg("The service has no key to send: every request would be refused with status 401."),
     requires=STARTED,
 )
 def no_api_key(plan: LaunchPlan) -> Findings:
@@ -40,8 +40,8 @@ def no_api_key(plan: LaunchPlan) -> Findings:
     if key:
         by_option = key.startswith("-") or key == litellm.KEY_SETTING
         expected = msg("a server that answers without a key")
-        seen = msg("a key is demanded by {api_key}", key)
+        seen = msg("a key is demanded by {api_key}", api_key=key)
         edits = repairs.key_edits(plan, served(plan), key)
-        fix = msg("remove {api_key}", key) if by_option else msg("do not export {api_key}", key)
+        fix = msg("remove {api_key}", api_key=key) if by_option else msg("do not export {api_key}", api_key=key)
         where = line_of(plan, key, key.replace("-", "_"))
         yield fail(expected=expected, seen=seen, fix="" if edits else fix, where=where, edits=edits)

@@ -18,9 +18,9 @@ from healthcheck.text.messages import msg
 
 @check(
     "plan/no-arguments",
-    "deploy.sh needs no arguments and no input",
+    msg("deploy.sh needs no arguments and no input"),
     rule=contract.STARTS_THE_SERVICE,
-    why="The service runs deploy.sh without arguments and without a terminal.",
+    why=msg("The service runs deploy.sh without arguments and without a terminal."),
     requires=("repo/deploy-sh-present",),
 )
 def no_arguments(plan: LaunchPlan) -> Findings:
@@ -52,9 +52,13 @@ def _emptied(plan: LaunchPlan) -> Iterator[Finding]:
     if server is None or not (server.model == "" or _lost_value(server)):
         return
     what, line = deploy_sh.empty_line(plan.script)
-    said = (what, deploy_sh.line_at(plan.script, line), server.command)
     if what:
-        seen = msg("it needs {what}: “{line_at}” gives nothing, and the server is started with: {quoted}", *said)
+        seen = msg(
+            "it needs {what}: “{line_at}” gives nothing, and the server is started with: {quoted}",
+            what=what,
+            line_at=deploy_sh.line_at(plan.script, line),
+            quoted=server.command,
+        )
         yield fail(expected=EXPECTED, seen=seen, fix=unmet_needs.ASK_NOTHING, where=deploy_sh.place(line))
 
 

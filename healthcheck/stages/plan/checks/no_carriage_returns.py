@@ -19,9 +19,9 @@ _NAMES = "--served-model-name"
 
 @check(
     "plan/no-carriage-returns",
-    "No argument of the server ends in a carriage return",
+    msg("No argument of the server ends in a carriage return"),
     rule=contract.STARTS_THE_SERVICE,
-    why="The carriage return becomes part of the value: no address, path or name with one exists.",
+    why=msg("The carriage return becomes part of the value: no address, path or name with one exists."),
     requires=("repo/deploy-sh-syntax", "plan/starts-server"),
 )
 def no_carriage_returns(plan: LaunchPlan) -> Findings:
@@ -52,9 +52,11 @@ def no_carriage_returns(plan: LaunchPlan) -> Findings:
     if not values:
         return
     seen, files = ", ".join(values[:_LISTED]), plan.line_ends[:_LISTED]
-    fix: str = msg("end the lines in LF of the files that this command lists: {command}", "git grep -lI $'\\r'")
+    fix: str = msg(
+        "end the lines in LF of the files that this command lists: {command}", command="git grep -lI $'\\r'"
+    )
     if files:
-        seen = msg("{values}; lines end in CR LF in {files}", seen, ", ".join(files))
+        seen = msg("{values}; lines end in CR LF in {files}", values=seen, files=", ".join(files))
         fix = repairs.line_ends(*files)
     where = line_of(plan, found[0][0]) if found and found[0][0] else server.where
     expected = msg("values without a carriage return at the end")

@@ -25,9 +25,9 @@ _DOWNLOADERS = {"huggingface-cli", "hf", "modelscope", "openmind-cli", "obsutil"
 
 @check(
     "plan/no-downloads",
-    "Nothing is downloaded to start",
+    msg("Nothing is downloaded to start"),
     rule=contract.STARTS_THE_SERVICE,
-    why="The weights are in MODEL_PATH, and whether the machine has a network is not documented.",
+    why=msg("The weights are in MODEL_PATH, and whether the machine has a network is not documented."),
     requires=("repo/deploy-sh-present",),
 )
 def no_downloads(plan: LaunchPlan) -> Findings:
@@ -57,20 +57,20 @@ def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
         by_call, where = command.program == calls.DOWNLOADS, command.where
         if by_call:
             asked = " ".join(command.argv[1:])[:NAME_CHARACTERS]
-            said = msg("of {argv}, by a call in Python (snapshot_download …)", asked)
+            said = msg("of {argv}, by a call in Python (snapshot_download …)", argv=asked)
             where = deploy_sh.place_of(plan.script, _DOWNLOAD_CALLS) or where
         downloads = by_call or (command.program in _DOWNLOADERS and "download" in command.argv[:3])
         clones = command.program == "git" and "clone" in command.argv[:3]
         if downloads or (_HUB.search(text) and (clones or "://" in text)):
             expected = msg("the weights come from MODEL_PATH, and nothing is downloaded to start")
-            seen = msg("a download from a hub: {said}", said)
+            seen = msg("a download from a hub: {said}", said=said)
             fix = msg('remove the download and use "$MODEL_PATH"')
             yield fail(expected=expected, seen=seen, fix=fix, where=where, rule=contract.WEIGHTS_FROM_MODEL_PATH)
         elif clones or command.program in {"wget", "curl", "aria2c"} or needs_packages(plan, command):
             fix = msg("commit what is needed")
             yield from needs_network(expected=_expected(), seen=said, fix=fix, where=command.where)
         elif is_install(command) and any(word.startswith(_INDEX) for word in command.argv):
-            seen = msg("an index of its own, which may not be reachable: {said}", said)
+            seen = msg("an index of its own, which may not be reachable: {said}", said=said)
             fix, edits = (
                 msg("name the package in requirements.txt, and remove the index"),
                 _without_index(plan, command),
@@ -101,6 +101,8 @@ def _expected() -> str:
 
 def _hub_names(plan: LaunchPlan) -> Iterator[Finding]:
     for spelled in plan.server.hub_names if plan.server else ():
-        seen = msg("{spelled}: no such folder, so the engine looks for it on a hub", spelled[:NAME_CHARACTERS])
+        seen = msg(
+            "{spelled}: no such folder, so the engine looks for it on a hub", spelled=spelled[:NAME_CHARACTERS]
+        )
         fix = msg("ship it in the repository or with the weights, and name it by its path")
         yield from needs_network(expected=_expected(), seen=seen, fix=fix, where=option_place(plan, spelled))

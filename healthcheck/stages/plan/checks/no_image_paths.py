@@ -22,9 +22,9 @@ _BEFORE_WEIGHTS = re.compile(rf"(?<![\w./-])[\w./-]+(?=[\"']?\$\{{?{contract.MOD
 
 @check(
     "plan/no-image-paths",
-    "No directory of a particular image is used",
+    msg("No directory of a particular image is used"),
     rule=contract.STARTS_THE_SERVICE,
-    why="Which image the service runs is not documented.",
+    why=msg("Which image the service runs is not documented."),
     requires=("repo/deploy-sh-present",),
 )
 def no_image_paths(plan: LaunchPlan) -> Findings:
@@ -47,7 +47,7 @@ def no_image_paths(plan: LaunchPlan) -> Findings:
     named = any(is_of_the_image(plan, each) for each in unmet_needs.reported(plan))
     use, place = _image_place(plan)
     if use and not named and place not in where:
-        seen = msg("a place in the official vllm-ascend image: “{seen}”", use)
+        seen = msg("a place in the official vllm-ascend image: “{seen}”", seen=use)
         fix = msg("remove it: the image of the service is not documented")
         yield warn(expected=EXPECTED, seen=seen, fix=fix, where=place)
 
@@ -61,5 +61,5 @@ def _image_place(plan: LaunchPlan) -> tuple[str, str]:
         return deploy_sh.line_at(plan.script, line)[:200], deploy_sh.place(line)
     server = plan.server
     if server and f"{server.cwd}/".startswith(tuple(f"{place}/" for place in places)):
-        return msg("{quoted} in {cwd}", server.command, server.cwd), server.where
+        return msg("{quoted} in {cwd}", quoted=server.command, cwd=server.cwd), server.where
     return "", ""

@@ -27,9 +27,9 @@ _DRAFT = msg("ship the draft model with the weights and name its path, or leave 
 
 @check(
     "plan/no-missing-files",
-    "Every file that deploy.sh uses is there",
+    msg("Every file that deploy.sh uses is there"),
     rule=contract.STARTS_THE_SERVICE,
-    why="The service runs deploy.sh in a fresh clone: what is not committed is not there.",
+    why=msg("The service runs deploy.sh in a fresh clone: what is not committed is not there."),
     requires=("repo/deploy-sh-present",),
 )
 def no_missing_files(plan: LaunchPlan) -> Findings:
@@ -75,14 +75,14 @@ def _missing_file(plan: LaunchPlan, spelled: str, media: str | None) -> Finding:
         fix: str = _in_the_weights(plan, cause, spelled, name)
         return fail(expected=EXPECTED, seen=cause.seen, fix=fix, where=cause.where or where)
     if name == media:
-        seen = msg("{spelled}: no such folder; vLLM 0.23.0 answers each chat with HTTP 400 then", spelled)
-        fix = msg("leave --{option} out: only requests with file:// addresses need it", _MEDIA)
+        seen = msg("{spelled}: no such folder; vLLM 0.23.0 answers each chat with HTTP 400 then", spelled=spelled)
+        fix = msg("leave --{option} out: only requests with file:// addresses need it", option=_MEDIA)
         return warn(expected=EXPECTED, seen=seen, fix=fix, where=where)
     if unshipped := causes.unshipped_path(plan, name):
-        seen = msg("{spelled}: the file is in your folder but not in the commit", spelled)
+        seen = msg("{spelled}: the file is in your folder but not in the commit", spelled=spelled)
         return fail(expected=EXPECTED, seen=seen, fix=causes.commit(unshipped), where=where)
     say = warn if is_in_the_image(name) else fail
-    seen = msg("{spelled}: there is no such file when the server starts", spelled)
+    seen = msg("{spelled}: there is no such file when the server starts", spelled=spelled)
     fix = _DRAFT if spelled.startswith("--speculative-config") else _ship(plan, name)
     return say(expected=EXPECTED, seen=seen, fix=fix, where=where)
 
@@ -95,9 +95,9 @@ def _in_the_weights(plan: LaunchPlan, cause: Misnamed, spelled: str, name: str) 
     if not inside or inside.partition("/")[0] in plan.weight_files:
         return cause.fix
     if option == "--chat-template" and plan.form.template:
-        template = msg("the weights have a chat template of their own, and no {file}", inside)
-        return msg("remove {option} and its value: {template}", option, template)
-    return msg("{fix}; and upload {file} with the weights, which do not have it", cause.fix, inside)
+        template = msg("the weights have a chat template of their own, and no {file}", file=inside)
+        return msg("remove {option} and its value: {template}", option=option, template=template)
+    return msg("{fix}; and upload {file} with the weights, which do not have it", fix=cause.fix, file=inside)
 
 
 def _missing_variable_files(plan: LaunchPlan) -> Iterator[Finding]:
@@ -107,10 +107,10 @@ def _missing_variable_files(plan: LaunchPlan) -> Iterator[Finding]:
         opened = engine == "vllm" and name in _VLLM_OPENS and not is_in_the_image(value)
         say = fail if opened else warn
         shown = shortened(setting, NAME_CHARACTERS)
-        seen = msg("{setting}: there is no such file when the server starts", shown)
+        seen = msg("{setting}: there is no such file when the server starts", setting=shown)
         if not opened:
             seen += msg("; whether that ends it depends on what reads it")
-        fix = msg("{ship}; or do not export {name}", _ship(plan, value), name)
+        fix = msg("{ship}; or do not export {name}", ship=_ship(plan, value), name=name)
         yield say(expected=EXPECTED, seen=seen, fix=fix, where=option_place(plan, setting))
 
 
@@ -119,5 +119,5 @@ def _ship(plan: LaunchPlan, name: str) -> str:
         return msg("name a file that the weights have, or ship it in the repository")
     inside = name.removeprefix(f"{plan.root}/")
     if inside.startswith("/"):
-        return msg("copy {inside} into the repository, commit it, and name it by its path there", inside)
-    return msg("commit {inside}, or correct the path", inside)
+        return msg("copy {inside} into the repository, commit it, and name it by its path there", inside=inside)
+    return msg("commit {inside}, or correct the path", inside=inside)

@@ -57,9 +57,9 @@ class Use:
 
 @check(
     "plan/no-missing-imports",
-    "What the Python code imports from vLLM is in the release",
+    msg("What the Python code imports from vLLM is in the release"),
     rule=contract.STARTS_THE_SERVICE,
-    why="An import of a module or name that the release does not have ends the program with ImportError.",
+    why=msg("An import of a module or name that the release does not have ends the program with ImportError."),
     requires=("repo/deploy-sh-present",),
     by_row=True,
 )
@@ -146,18 +146,18 @@ def _finding(plan: LaunchPlan, use: Use, catalogue: Importable, release: str) ->
     title = f"{_TITLES[use.package]} {release}"
     having = catalogue.having(use.module, use.name)
     possible = {release} if plan.stack else {_release(each, use.package) for each in rows()}
-    seen = msg("{statement}: {release} does not have it", _quoted(use), title)
+    seen = msg("{statement}: {release} does not have it", statement=_quoted(use), release=title)
     if having:
-        seen += msg("; it is in {releases}", spans(having, catalogue.releases))
+        seen += msg("; it is in {releases}", releases=spans(having, catalogue.releases))
     else:
         oldest, newest = catalogue.releases[0], catalogue.releases[-1]
-        seen += msg("; no release from {oldest} to {newest} has it", oldest, newest)
+        seen += msg("; no release from {oldest} to {newest} has it", oldest=oldest, newest=newest)
     say = fail
     if having & possible:
         say = warn
         seen += msg("; which release the service has is not documented")
     return say(
-        expected=msg("an import that {release} has", title),
+        expected=msg("an import that {release} has", release=title),
         seen=seen,
         fix=_repair(use, catalogue, release),
         where=_place(plan, use),
@@ -178,13 +178,17 @@ def _repair(use: Use, catalogue: Importable, release: str) -> str:
     """The import that works in the release."""
     module, name = (_moved_name if use.name else _moved_module)(use, catalogue, release)
     if name:
-        return msg("write: from {module} import {name}", module, name)
+        return msg("write: from {module} import {name}", module=module, name=name)
     if module:
-        return msg("write: import {module}", module)
+        return msg("write: import {module}", module=module)
     homes = catalogue.homes(use.name, release) if use.name else []
     if 0 < len(homes) <= _MOST_HOMES:
-        return msg("import {name} from the right one of these: {modules}", use.name, joined(", ", homes))
-    return msg("remove the import: {release} has nothing with that name", f"{_TITLES[use.package]} {release}")
+        return msg(
+            "import {name} from the right one of these: {modules}", name=use.name, modules=joined(", ", homes)
+        )
+    return msg(
+        "remove the import: {release} has nothing with that name", release=f"{_TITLES[use.package]} {release}"
+    )
 
 
 def _moved_name(use: Use, catalogue: Importable, release: str) -> tuple[str, str]:
@@ -223,11 +227,13 @@ def _unknown(found: Sequence[Use], catalogue: Importable, release: str) -> Findi
     statements = list(dict.fromkeys(_quoted(use) for use in found))
     more = len(statements) - _MOST_LISTED
     listed = joined("; ", statements[:_MOST_LISTED])
-    seen = msg("{release} is not catalogued, and the program has: {statements}", title, listed)
+    seen = msg("{release} is not catalogued, and the program has: {statements}", release=title, statements=listed)
     if more > 0:
-        seen += msg("; and {count} more", more)
-    fix = msg("try it in the image: python3 -c '{statement}'", statements[0])
-    return unsettled(expected=msg("an import that {release} has", title), seen=seen, fix=fix, where=found[0].where)
+        seen += msg("; and {count} more", count=more)
+    fix = msg("try it in the image: python3 -c '{statement}'", statement=statements[0])
+    return unsettled(
+        expected=msg("an import that {release} has", release=title), seen=seen, fix=fix, where=found[0].where
+    )
 
 
 def _elsewhere(plan: LaunchPlan, found: Sequence[Use], catalogue: Importable) -> Iterator[Finding]:
@@ -238,5 +244,7 @@ def _elsewhere(plan: LaunchPlan, found: Sequence[Use], catalogue: Importable) ->
         if without:
             title = _TITLES[use.package]
             releases = spans(without, catalogue.releases)
-            seen = msg("{statement}: not in {package} {releases}", _quoted(use), title, releases)
+            seen = msg(
+                "{statement}: not in {package} {releases}", statement=_quoted(use), package=title, releases=releases
+            )
             yield note(seen, where=_place(plan, use))

@@ -36,9 +36,9 @@ requirements/kv_connectors.txt; none is in a Dockerfile of vllm-ascend up to 0.3
 
 @check(
     "plan/no-missing-modules",
-    "Every Python module that deploy.sh loads is installed",
+    msg("Every Python module that deploy.sh loads is installed"),
     rule=contract.STARTS_THE_SERVICE,
-    why="A module that nothing installs ends the start with ModuleNotFoundError.",
+    why=msg("A module that nothing installs ends the start with ModuleNotFoundError."),
     requires=("repo/deploy-sh-present",),
 )
 def no_missing_modules(plan: LaunchPlan) -> Findings:
@@ -75,9 +75,11 @@ def _missing_packages(plan: LaunchPlan) -> Iterator[Finding]:
         for value, package in ((value, package) for value, package in needed.items() if value in given):
             if package in requested.packages(plan):
                 continue
-            expected = msg("the package {package}, for --{name} with {value}", package, name, value)
+            expected = msg(
+                "the package {package}, for --{name} with {value}", package=package, name=name, value=value
+            )
             seen = msg("the image of vllm-ascend does not have it, and nothing installs it")
-            fix = msg("leave --{name} out, or name {package} in requirements.txt", name, package)
+            fix = msg("leave --{name} out, or name {package} in requirements.txt", name=name, package=package)
             say = warn if requested.brings_unknown(plan) else fail
             yield say(expected=expected, seen=seen, fix=fix, where=line_of(plan, value))
 
@@ -91,10 +93,10 @@ def _left_out_code(plan: LaunchPlan) -> Iterator[Finding]:
         seen = msg(
             "{spelled}: {top} is in src, but setup.py only looks for packages next to itself, and pip leaves {top} "
             "out",
-            spelled[:NAME_CHARACTERS],
-            top,
+            spelled=spelled[:NAME_CHARACTERS],
+            top=top,
         )
-        fix = msg("write there: {arguments}", _OF_SRC)
+        fix = msg("write there: {arguments}", arguments=_OF_SRC)
         yield fail(expected=_EXPECTED_CODE, seen=seen, fix=fix, where=place.removeprefix(f"{plan.root}/"))
 
 
@@ -109,15 +111,20 @@ def _missing_code(plan: LaunchPlan) -> Iterator[Finding]:
         seen = msg(
             "{spelled}: {top} is in the working directory, where the program vllm looks for modules only "
             "if PYTHONPATH names it",
-            shown,
-            top,
+            spelled=shown,
+            top=top,
         )
         if server and spelled in server.missing_code:
             seen = msg(
-                "{spelled}: no module {top} is in the repository, on PYTHONPATH or in requirements.txt", shown, top
+                "{spelled}: no module {top} is in the repository, on PYTHONPATH or in requirements.txt",
+                spelled=shown,
+                top=top,
             )
-            told = (top, _ON_THE_PATH)
-            fix = msg("commit {top}.py and, {on_the_path}; or name its package in requirements.txt", *told)
+            fix = msg(
+                "commit {top}.py and, {on_the_path}; or name its package in requirements.txt",
+                top=top,
+                on_the_path=_ON_THE_PATH,
+            )
             if requested.packages(plan) - requested.libraries() or requested.brings_unknown(plan):
                 seen += msg("; whether an installed package provides it is unknown")
             else:

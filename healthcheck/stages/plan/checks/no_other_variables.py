@@ -7,13 +7,14 @@ from healthcheck.core.check import Findings, check
 from healthcheck.stages.plan import lost_values, unmet_needs
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.script.stderr import Need
+from healthcheck.text.messages import msg
 
 
 @check(
     "plan/no-other-variables",
-    "deploy.sh needs no environment variable but MODEL_PATH",
+    msg("deploy.sh needs no environment variable but MODEL_PATH"),
     rule=contract.STARTS_THE_SERVICE,
-    why="The service sets MODEL_PATH and none of your own variables.",
+    why=msg("The service sets MODEL_PATH and none of your own variables."),
     requires=("repo/deploy-sh-present",),
 )
 def no_other_variables(plan: LaunchPlan) -> Findings:

@@ -18,9 +18,11 @@ _EXPECTED = msg("vLLM imports its packages and the standard library, not files o
 
 @check(
     "plan/no-shadowed-modules",
-    "No file hides a package that vLLM imports",
+    msg("No file hides a package that vLLM imports"),
     rule=contract.STARTS_THE_SERVICE,
-    why="Python imports the first module of a name on its search path, which begins with the program's folder.",
+    why=msg(
+        "Python imports the first module of a name on its search path, which begins with the program's folder."
+    ),
     requires=("repo/deploy-sh-present",),
 )
 def no_shadowed_modules(plan: LaunchPlan) -> Findings:
@@ -56,15 +58,16 @@ def no_shadowed_modules(plan: LaunchPlan) -> Findings:
 def _finding(words: Sequence[str]) -> Finding:
     name, file, origin, kind, *lacking = words
     folder = posixpath.dirname(file.removesuffix("/__init__.py")) or "."
-    first = msg("PYTHONPATH has the folder {folder}", folder)
+    first = msg("PYTHONPATH has the folder {folder}", folder=folder)
     if origin == calls.OF_THE_PROGRAM:
         first = msg(
-            "Python searches the folder of the program, {folder}, first (with -m the working directory)", folder
+            "Python searches the folder of the program, {folder}, first (with -m the working directory)",
+            folder=folder,
         )
-    seen = msg("vLLM's `import {module}` finds {file}: {reason}", name, file, first)
+    seen = msg("vLLM's `import {module}` finds {file}: {reason}", module=name, file=file, reason=first)
     if kind == calls.CERTAIN and lacking:
         parts = ", ".join(f"{name}.{part.lstrip('.')}" for part in lacking[:_MOST_LACKING])
-        seen += msg("; the server's start imports {parts}, which it does not have", parts)
+        seen += msg("; the server's start imports {parts}, which it does not have", parts=parts)
         return fail(expected=_EXPECTED, seen=seen, fix=_rename(name, file), where=file)
     if kind == calls.CERTAIN:
         seen += msg("; whether it has everything that the server uses is unknown")
@@ -76,4 +79,9 @@ def _finding(words: Sequence[str]) -> Finding:
 def _rename(name: str, file: str) -> str:
     place = file.removesuffix("/__init__.py")
     new = posixpath.join(posixpath.dirname(place), f"own_{posixpath.basename(place)}")
-    return msg("rename it, and write own_{module} where your files import it: git mv {old} {new}", name, place, new)
+    return msg(
+        "rename it, and write own_{module} where your files import it: git mv {old} {new}",
+        module=name,
+        old=place,
+        new=new,
+    )

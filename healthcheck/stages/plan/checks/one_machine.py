@@ -30,9 +30,9 @@ class Sign(NamedTuple):
 
 @check(
     "plan/one-machine",
-    "One machine is enough",
+    msg("One machine is enough"),
     rule=contract.STARTS_THE_SERVICE,
-    why="The evaluation service has one machine; a server that waits for others never answers.",
+    why=msg("The evaluation service has one machine; a server that waits for others never answers."),
 )
 def one_machine(plan: LaunchPlan) -> Findings:
     """The service starts the adapter with one script on one machine. Nobody starts a second part elsewhere, so a
@@ -64,7 +64,11 @@ def one_machine(plan: LaunchPlan) -> Findings:
     try:
         written = toml_text.load(plan.settings, SETTINGS)
     except TomlBoundError as error:  # the adapter's own parser has no limits
-        expected = msg("{settings} that can be read, for {group_keys}", SETTINGS, joined(" and ", _GROUP_KEYS))
+        expected = msg(
+            "{settings} that can be read, for {group_keys}",
+            settings=SETTINGS,
+            group_keys=joined(" and ", _GROUP_KEYS),
+        )
         fix = msg("write plain settings, one a line")
         yield unsettled(expected=expected, seen=str(error), fix=fix, where=SETTINGS)
     except TomlError:
@@ -74,7 +78,9 @@ def one_machine(plan: LaunchPlan) -> Findings:
         expected = msg("a server that one machine can start: the evaluation service has one")
         fix = msg("remove this for the submission; the service cannot evaluate a model that needs several machines")
         if sign.where.startswith(SETTINGS):
-            fix = msg("comment out {group_keys} in {settings}", joined(" and ", _GROUP_KEYS), SETTINGS)
+            fix = msg(
+                "comment out {group_keys} in {settings}", group_keys=joined(" and ", _GROUP_KEYS), settings=SETTINGS
+            )
         yield fail(expected=expected, seen=sign.seen, fix=fix, where=sign.where)
 
 
@@ -84,12 +90,14 @@ def _of_commands(plan: LaunchPlan) -> Iterator[Sign]:
         for seen in (*_of_nodes(server, plan.servers), *_of_copies(server, plan.servers)):
             yield Sign(seen=seen, where=here)
         if _is_elsewhere(cluster):
-            yield Sign(seen=msg("RAY_ADDRESS={cluster}: the Ray cluster of another machine", cluster), where=here)
+            yield Sign(
+                seen=msg("RAY_ADDRESS={cluster}: the Ray cluster of another machine", cluster=cluster), where=here
+            )
     for command in plan.commands:
         address = _options(command).get("address", "") if command.program == "ray" else ""
         if "start" in command.argv and _is_elsewhere(address):
             said = command_text(command.argv)
-            joins = msg("joins the Ray cluster at {address}: {said}", address, said)
+            joins = msg("joins the Ray cluster at {address}: {said}", address=address, said=said)
             yield Sign(seen=joins, where=command.where or said)
 
 
@@ -106,8 +114,13 @@ def _of_settings(plan: LaunchPlan, written: Mapping[str, object]) -> Iterator[Si
         return
     if len(addresses) > 1:
         names = [f"ADAPTER_{key.upper()}" if given[key] else key for key in _GROUP_KEYS]
-        told = (names[0], style, len(addresses), names[1])
-        seen = msg('{names} = "{style}" over {addresses} nodes ({names2})', *told)
+        seen = msg(
+            '{option} = "{style}" over {addresses} nodes ({variables})',
+            option=names[0],
+            style=style,
+            addresses=len(addresses),
+            variables=names[1],
+        )
         lines = enumerate(plan.settings.splitlines(), 1)
         written_at = next((at for at, line in lines if line.lstrip().startswith(_GROUP_KEYS)), 1)
         started = plan.server if all(given.values()) else None
@@ -118,7 +131,7 @@ def _of_nodes(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterat
     nodes = _number(server.option("nnodes"))
     ranks = {_number(each.option("node-rank")) for each in servers if _number(each.option("nnodes")) == nodes}
     if nodes > max(1, len(ranks)):
-        yield msg("--nnodes {nodes}: {quoted}", server.option("nnodes"), server.command)
+        yield msg("--nnodes {nodes}: {quoted}", nodes=server.option("nnodes"), quoted=server.command)
 
 
 def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[str]:
@@ -127,17 +140,26 @@ def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Itera
     if server.option("data-parallel-rank") is not None:
         ranks = {_number(rank) for each in servers if (rank := each.option("data-parallel-rank"))}
         if len(ranks) < copies:
-            told = (len(ranks), copies, said)
-            yield msg("{ranks} of the {copies} ranks of --data-parallel-size run here: {quoted}", *told)
+            yield msg(
+                "{ranks} of the {copies} ranks of --data-parallel-size run here: {quoted}",
+                ranks=len(ranks),
+                copies=copies,
+                quoted=said,
+            )
         return
     group = [each for each in servers if _number(each.option("data-parallel-size")) == copies]
     parts = sorted((_first_rank(each), _copies_of(each, copies)) for each in group)
     here = sum(dict(parts).values())  # the largest for each first rank: a head may run no copy itself
     first = min(map(_first_rank, group), default=0)
     if server.option("data-parallel-size-local") is not None and here < copies:
-        yield msg("{here} of the {copies} copies of --data-parallel-size run here: {quoted}", here, copies, said)
+        yield msg(
+            "{here} of the {copies} copies of --data-parallel-size run here: {quoted}",
+            here=here,
+            copies=copies,
+            quoted=said,
+        )
     elif first > 0:
-        yield msg("the copies before number {map} run elsewhere: {quoted}", first, said)
+        yield msg("the copies before number {map} run elsewhere: {quoted}", map=first, quoted=said)
 
 
 def _first_rank(server: ServerCommand) -> int:

@@ -10,8 +10,8 @@ from healthcheck.text.messages import joined, msg
 
 @check(
     "plan/one-port-each",
-    "No two servers use the same port",
-    why="The second server on a port ends with an error, and which one is the second depends on timing.",
+    msg("No two servers use the same port"),
+    why=msg("The second server on a port ends with an error, and which one is the second depends on timing."),
     requires=STARTED,
 )
 def one_port_each(plan: LaunchPlan) -> Findings:
@@ -43,5 +43,5 @@ def one_port_each(plan: LaunchPlan) -> Findings:
         commands = joined("; ", (server.command for server in sharing))
         found = warn if {server.api for server in sharing} == {Api.OPENAI_CHAT} else unsettled
         yield found(
-            expected=msg("one server on port {number}", number), seen=commands, fix=msg("start one of them")
+            expected=msg("one server on port {number}", number=number), seen=commands, fix=msg("start one of them")
         )

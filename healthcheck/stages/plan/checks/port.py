@@ -12,9 +12,9 @@ from healthcheck.text.messages import msg
 
 @check(
     "plan/port",
-    "The server listens on port {port}",
+    msg("The server listens on port {port}"),
     rule=contract.LISTENS_ON_PORT,
-    why="The service connects to port {port} and to no other.",
+    why=msg("The service connects to port {port} and to no other."),
     requires=STARTED,
 )
 def port(plan: LaunchPlan) -> Findings:
@@ -43,16 +43,22 @@ def port(plan: LaunchPlan) -> Findings:
         return
     lost = next((each for each in lost_values.lost_values(plan) if source.text.startswith(each.flag)), None)
     if not server.port and lost and lost.check != "plan/flags":
-        raise NotApplicable(msg("{check} says why {flag} has no value", lost.check, lost.flag))
+        raise NotApplicable(msg("{check} says why {flag} has no value", check=lost.check, flag=lost.flag))
     if server.port is None and server.front is not None and server.front.problem:
-        raise NotApplicable(msg("see plan/front: {problem}", server.front.problem))
+        raise NotApplicable(msg("see plan/front: {problem}", problem=server.front.problem))
     if server.port is None and source.kind not in {Origin.OPTION, Origin.FILE}:
-        yield unresolved(plan, msg("port {port}", contract.PORT), msg("the port ({text})", source.text))
+        yield unresolved(plan, msg("port {port}", port=contract.PORT), msg("the port ({text})", text=source.text))
         return
-    other, needles = msg("port {port} ({text})", server.port, source.text), [source.text, str(server.port)]
+    other, needles = (
+        msg("port {port} ({text})", port=server.port, text=source.text),
+        [source.text, str(server.port)],
+    )
     if server.port is None:
-        other, needles = msg("{text} is not a port", source.text), [source.text.split()[0].split("=")[0]]
-    expected, seen = msg("port {port}", contract.PORT), msg("{seen}: {quoted}", other, server.command)
+        other, needles = msg("{text} is not a port", text=source.text), [source.text.split()[0].split("=")[0]]
+    expected, seen = (
+        msg("port {port}", port=contract.PORT),
+        msg("{seen}: {quoted}", seen=other, quoted=server.command),
+    )
     where = source.where or line_of(plan, *needles)
     edits = () if source.where else repairs.port_edits(plan, server)
     fix = "" if edits else repairs.port(server)

@@ -17,9 +17,9 @@ LONG_SLEEP_S = 300
 
 @check(
     "plan/readiness-poll",
-    "deploy.sh polls its own server, and long enough",
+    msg("deploy.sh polls its own server, and long enough"),
     rule=contract.STARTS_THE_SERVICE,
-    why="A script that gives up while the server loads ends the adapter.",
+    why=msg("A script that gives up while the server loads ends the adapter."),
     requires=STARTED,
 )
 def readiness_poll(plan: LaunchPlan) -> Findings:
@@ -69,11 +69,11 @@ def _sleeps_first(plan: LaunchPlan) -> Findings:
         return
     longest = max(before, key=lambda each: each.seconds or 0.0, default=None)
     expected = msg("the server starts at once: how long the service waits for it is not documented")
-    seen = msg("deploy.sh sleeps {seconds:g} s before it starts the server", seconds)
+    seen = msg("deploy.sh sleeps {seconds:g} s before it starts the server", seconds=seconds)
     fix: str = msg("remove what sleeps before the server starts")
     if longest:
         line = deploy_sh.line_at(plan.script, longest.line)
-        fix = msg("remove the sleep in line {number}: {line}", longest.line, line)
+        fix = msg("remove the sleep in line {number}: {line}", number=longest.line, line=line)
     yield warn(expected=expected, seen=seen, fix=fix, where=deploy_sh.place(longest.line if longest else None))
 
 
@@ -87,11 +87,11 @@ def _other_ports(plan: LaunchPlan) -> Findings:
     own, run = plan.server.port if plan.server else None, plan.loading_run
     ended = run if run and run.ended_by is EndedBy.EXIT and not plan.run.polled else None
     for asked in plan.observed.refused_ports if own else ():
-        expected = msg("deploy.sh polls the port of its server: port {own}", own)
-        seen = msg("it polls port {asked}, where nothing listens", asked)
+        expected = msg("deploy.sh polls the port of its server: port {own}", own=own)
+        seen = msg("it polls port {asked}, where nothing listens", asked=asked)
         if ended:
-            seen = msg("{seen}, and ends after waiting {slept_s:g} s", seen, ended.slept_s)
-        fix = msg("poll port {own}, or drop the wait loop and start the server with exec", own)
+            seen = msg("{seen}, and ends after waiting {slept_s:g} s", seen=seen, slept_s=ended.slept_s)
+        fix = msg("poll port {own}, or drop the wait loop and start the server with exec", own=own)
         where = deploy_sh.place_of(plan.script, [f":{asked}", str(asked)])
         yield (fail if ended else warn)(expected=expected, seen=seen, fix=fix, where=where)
 
@@ -99,7 +99,7 @@ def _other_ports(plan: LaunchPlan) -> Findings:
 def _other_models(plan: LaunchPlan) -> Findings:
     """Requested models for which the server returned status 404."""
     for asked in plan.observed.unknown_models:
-        seen = msg("it requests {asked}, and the server returns status 404", repr(asked))
+        seen = msg("it requests {asked}, and the server returns status 404", asked=repr(asked))
         fix = msg('request the served name, "$MODEL_PATH", or remove the request')
         where = deploy_sh.place_of(plan.script, [asked, contract.CHAT_PATH])
         yield warn(expected=msg("deploy.sh requests a model that its server has"), seen=seen, fix=fix, where=where)
@@ -115,9 +115,11 @@ def _gives_up(plan: LaunchPlan) -> Findings:
     servers = tuple(" ".join(server.command.split()[:2]) for server in run.servers)
     stop = trace.last_command([command for command in run.traced if not command.text.startswith(servers)])
     line = deploy_sh.line_at(plan.script, stop.line) or stop.text
-    soon = msg("after waiting {slept_s:g} s", run.slept_s) if run.slept_s else msg("at once")
+    soon = msg("after waiting {slept_s:g} s", slept_s=run.slept_s) if run.slept_s else msg("at once")
     limit = contract.MAX_WEIGHT
-    expected = msg("deploy.sh waits while the server loads; how long up to {limit} take is unknown", limit)
-    seen = msg("it ends {value} if the server is not ready by then: “{line}”", soon, line)
-    fix = msg("wait for the server itself (wait $!, or exec), or for at least {patience_s:g} s", PATIENCE_S)
+    expected = msg("deploy.sh waits while the server loads; how long up to {limit} take is unknown", limit=limit)
+    seen = msg("it ends {value} if the server is not ready by then: “{line}”", value=soon, line=line)
+    fix = msg(
+        "wait for the server itself (wait $!, or exec), or for at least {patience_s:g} s", patience_s=PATIENCE_S
+    )
     yield warn(expected=expected, seen=seen, fix=fix, where=deploy_sh.place(stop.line) or served(plan).where)

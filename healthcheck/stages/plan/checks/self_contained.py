@@ -29,9 +29,11 @@ _FIX = msg("each of these checks names its repair")
 
 @check(
     "plan/self-contained",
-    "deploy.sh needs nothing that the service does not provide",
+    msg("deploy.sh needs nothing that the service does not provide"),
     rule=contract.STARTS_THE_SERVICE,
-    why="The service runs deploy.sh alone in a clean image: no arguments, no terminal, no files but the commit's.",
+    why=msg(
+        "The service runs deploy.sh alone in a clean image: no arguments, no terminal, no files but the commit's."
+    ),
     requires=("repo/deploy-sh-present",),
 )
 def self_contained(results: Sequence[CheckResult]) -> Findings:
@@ -47,9 +49,9 @@ def self_contained(results: Sequence[CheckResult]) -> Findings:
     open_ = [result.id for result in parts if not result.settled]
     warned = [result.id for result in parts if result.outcome is Outcome.WARN]
     for say, ids, seen in (
-        (fail, failed, msg("failed: {failed}", ", ".join(failed))),
-        (unsettled, open_, msg("not settled: {open}", ", ".join(open_))),
-        (warn, warned, msg("warned: {warned}", ", ".join(warned))),
+        (fail, failed, msg("failed: {failed}", failed=", ".join(failed))),
+        (unsettled, open_, msg("not settled: {open}", open=", ".join(open_))),
+        (warn, warned, msg("warned: {warned}", warned=", ".join(warned))),
     ):
         if ids:
             yield say(expected=_EXPECTED, seen=seen, fix=_FIX, evidence={"sums_up": [*ids]})

@@ -17,9 +17,9 @@ SHOWN_NAMES = 8
 
 @check(
     "plan/served-name",
-    "The model is served under the name that the service requests",
+    msg("The model is served under the name that the service requests"),
     rule=contract.SERVED_NAME,
-    why="The service requests the model by {served_name}; a server with another name returns 404.",
+    why=msg("The service requests the model by {served_name}; a server with another name returns 404."),
     requires=STARTED,
 )
 def served_name(plan: LaunchPlan) -> Findings:
@@ -47,7 +47,7 @@ def served_name(plan: LaunchPlan) -> Findings:
     if not server.served_names and not has_a_name:
         return
     if not server.served_names or any(UNRESOLVED in name for name in server.served_names):
-        name = msg("{name} as the model's name", wanted) if own else msg("the weight path as the model's name")
+        name = msg("{name} as the model's name", name=wanted) if own else msg("the weight path as the model's name")
         yield unresolved(plan, name, msg("the served name"))
     elif wanted not in server.served_names and server.model is not None:
         names = server.served_names[:SHOWN_NAMES]
@@ -55,11 +55,16 @@ def served_name(plan: LaunchPlan) -> Findings:
         by_path = server.served_names[0] in {server.model, *server.argv}
         if not option and by_path and not is_within(server.model, plan.model_path):
             return  # plan/model-path reports it
-        by = msg(" (--{option})", option) if option else ""
-        expected = msg("the weight path, {model_path}, among the names", repr(plan.model_path))
+        by = msg(" (--{option})", option=option) if option else ""
+        expected = msg("the weight path, {model_path}, among the names", model_path=repr(plan.model_path))
         if own:
-            expected = msg("{name} among the names", repr(wanted))
-        seen = msg("served as {names}{value}: {quoted}", ", ".join(map(quoted, names)), by, server.command)
+            expected = msg("{name} among the names", name=repr(wanted))
+        seen = msg(
+            "served as {names}{value}: {quoted}",
+            names=", ".join(map(quoted, names)),
+            value=by,
+            quoted=server.command,
+        )
         edits = repairs.name_edits(plan, server, option)
         fix = "" if edits else repairs.name(server, option, plan.model_path)
         where = line_of(plan, f"--{option}", f"--{option.replace('-', '_')}") if option else server.where

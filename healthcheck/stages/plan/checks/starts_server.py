@@ -25,9 +25,9 @@ _UNCONFINED = msg("not confined: it can read and change all that this user can")
 
 @check(
     "plan/starts-server",
-    "deploy.sh starts a model server",
+    msg("deploy.sh starts a model server"),
     rule=contract.STARTS_THE_SERVICE,
-    why="The service runs deploy.sh and then talks to the server that it started.",
+    why=msg("The service runs deploy.sh and then talks to the server that it started."),
     requires=("repo/deploy-sh-present",),
 )
 def starts_server(plan: LaunchPlan) -> Findings:
@@ -61,7 +61,7 @@ def starts_server(plan: LaunchPlan) -> Findings:
         return
     if plan.run.ended_by in LIMITS:
         limit, first = LIMITS[plan.run.ended_by][0], plan.servers[0]
-        seen = msg("{limits}; before that it started: {quoted}", limit, first.command)
+        seen = msg("{limits}; before that it started: {quoted}", limits=limit, quoted=first.command)
         fix = msg("end deploy.sh with the server's command")
         yield fail(expected=_EXPECTED, seen=seen, fix=fix, where=first.where)
     yield from refused_kill(plan)
@@ -79,7 +79,8 @@ def _unknown_programs(plan: LaunchPlan) -> Iterator[Finding]:
     if ran:
         names = ", ".join(ran)
         seen = msg(
-            "what {programs} does before the server starts is unknown here: the dry run has no such program", names
+            "what {programs} does before the server starts is unknown here: the dry run has no such program",
+            programs=names,
         )
         where = deploy_sh.place_of(plan.script, ran)
         yield unsettled(expected=_EXPECTED, seen=seen, fix=SETTLED_LATER, where=where)
@@ -97,8 +98,10 @@ def _remarks(observed: Observations) -> Iterator[str]:
 def _never(plan: LaunchPlan) -> Finding:
     run = plan.run
     if run.ended_by is EndedBy.COPY:
-        seen = msg("there was no dry run of deploy.sh: what it has to copy has {trouble}", plan.observed.trouble)
-        fix = msg("keep data and build results out of the commit; or {settled_later}", SETTLED_LATER)
+        seen = msg(
+            "there was no dry run of deploy.sh: what it has to copy has {trouble}", trouble=plan.observed.trouble
+        )
+        fix = msg("keep data and build results out of the commit; or {settled_later}", settled_later=SETTLED_LATER)
         return unsettled(expected=_EXPECTED, seen=seen, fix=fix)
     said = complaints(run.stderr, plan.script)
     where = next((each.where for each in reversed(said) if each.where), "")
@@ -106,12 +109,19 @@ def _never(plan: LaunchPlan) -> Finding:
     where = cause.where or where
     if cause.open_because:
         seen = joined("; ", (ended, cause.open_because))
-        fix = msg("{fix}; or {settled_later}", cause.fix, SETTLED_LATER) if cause.fix else SETTLED_LATER
+        fix = (
+            msg("{fix}; or {settled_later}", fix=cause.fix, settled_later=SETTLED_LATER)
+            if cause.fix
+            else SETTLED_LATER
+        )
         return unsettled(expected=_EXPECTED, seen=seen, fix=fix, where=where)
     if cause.told:
         status = run.exit_status
-        ended = msg("it ended with status {exit_status}: {cause}", status, cause.seen)
-    seen, said_last = msg("run under {shell}, {seen}", run.shell, ended), without_secrets(run.stderr)[-2000:]
+        ended = msg("it ended with status {exit_status}: {cause}", exit_status=status, cause=cause.seen)
+    seen, said_last = (
+        msg("run under {shell}, {seen}", shell=run.shell, seen=ended),
+        without_secrets(run.stderr)[-2000:],
+    )
     evidence = {"exit_status": run.exit_status, "ended_by": run.ended_by.value, "stderr": said_last}
     return fail(expected=_EXPECTED, seen=seen, fix=cause.fix, where=where, evidence=evidence)
 
@@ -119,23 +129,23 @@ def _never(plan: LaunchPlan) -> Finding:
 def _ended(plan: LaunchPlan) -> str:
     """How deploy.sh ended, with its last lines."""
     run = plan.run
-    seen, _ = LIMITS.get(run.ended_by, (msg("it ended with status {exit_status}", run.exit_status), ""))
+    seen, _ = LIMITS.get(run.ended_by, (msg("it ended with status {exit_status}", exit_status=run.exit_status), ""))
     last, tells = " / ".join(last_lines(run)), error_line(run)
     if tells not in last:
-        seen += msg("; it said: {tells}", tells)
+        seen += msg("; it said: {tells}", tells=tells)
     if last:
-        seen += msg("; its last lines: {last}", last)
+        seen += msg("; its last lines: {last}", last=last)
     elif run.ended_by is EndedBy.EXIT and run.exit_status:
         command = trace.stop(plan).text
-        seen += msg(" without output{value}", msg(", after: {command}", command) if command else "")
+        seen += msg(" without output{value}", value=msg(", after: {command}", command=command) if command else "")
     elif run.ended_by in LIMITS and (command := trace.stop(plan).text):
-        seen += msg("; the last command was: {command}", command)
+        seen += msg("; the last command was: {command}", command=command)
     return seen
 
 
 def _disagreement(plan: LaunchPlan, run: ShellRun) -> Finding:
-    last = " / ".join(last_lines(run)) or msg("status {exit_status}", run.exit_status)
-    expected = msg("the same under {shell} and under {shell2}", plan.run.shell, run.shell)
-    seen = msg("under {shell} no server is started: {last}", run.shell, last)
+    last = " / ".join(last_lines(run)) or msg("status {exit_status}", exit_status=run.exit_status)
+    expected = msg("the same under {shell} and under {other_shell}", shell=plan.run.shell, other_shell=run.shell)
+    seen = msg("under {shell} no server is started: {last}", shell=run.shell, last=last)
     fix = msg("write deploy.sh in POSIX sh: which shell the service uses is unknown")
     return warn(expected=expected, seen=seen, fix=fix, where=deploy_sh.place(1))

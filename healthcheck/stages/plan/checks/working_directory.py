@@ -29,8 +29,8 @@ _OF_THE_SHELL = frozenset({"PWD", "OLDPWD", "SHLVL", "_"})
 
 @check(
     "plan/working-directory",
-    "deploy.sh finds its files from any working directory",
-    why="The service does not document the working directory in which it runs deploy.sh.",
+    msg("deploy.sh finds its files from any working directory"),
+    why=msg("The service does not document the working directory in which it runs deploy.sh."),
     requires=STARTED,
 )
 def working_directory(plan: LaunchPlan) -> Findings:
@@ -92,18 +92,20 @@ def _seen(plan: LaunchPlan, run: ShellRun, files: tuple[str, ...]) -> str:
         listed = ", ".join(shortened(name, NAME_CHARACTERS) for name in files[:_MOST_FILES])
         if len(files) > _MOST_FILES:
             listed += ", …"
-        return msg("from another working directory it does not find {files}", listed)
+        return msg("from another working directory it does not find {files}", files=listed)
     if not run.servers:
-        return msg("from another working directory it starts no server: {last}", " / ".join(last_lines(run)))
+        return msg("from another working directory it starts no server: {last}", last=" / ".join(last_lines(run)))
     here, there = _by_port(plan.servers), _by_port(run.servers)
     if here.keys() != there.keys():
-        return msg("from another working directory it starts other servers: {commands}", _commands(run.servers))
+        return msg(
+            "from another working directory it starts other servers: {commands}", commands=_commands(run.servers)
+        )
     changed = [there[port] for port, server in here.items() if _launched(server) != _launched(there[port])]
     if changed:
-        return msg("from another working directory it starts another server: {command}", changed[0].command)
+        return msg("from another working directory it starts another server: {command}", command=changed[0].command)
     lost = sorted({name for port in here for name in _variables(here[port]) - _variables(there[port])})
     if lost:
-        return msg("from another working directory its server lacks the variables {names}", ", ".join(lost))
+        return msg("from another working directory its server lacks the variables {names}", names=", ".join(lost))
     return ""
 
 

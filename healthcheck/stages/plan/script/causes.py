@@ -137,9 +137,15 @@ def _unset(plan: LaunchPlan, script: Script, name: str, at: int, line: int) -> C
     if later and not any(node.start < at for node in given):
         behind = script.line(later.start)
         if behind > line:
-            seen = msg("line {line} uses {name}, and line {later} assigns it: “{text}”", line, name, behind, text)
+            seen = msg(
+                "line {line} uses {name}, and line {later} assigns it: “{text}”",
+                line=line,
+                name=name,
+                later=behind,
+                text=text,
+            )
             assigned = deploy_sh.line_at(script.text, behind)
-            fix = msg("move line {later} above line {line}: {assigned}", behind, line, assigned)
+            fix = msg("move line {later} above line {line}: {assigned}", later=behind, line=line, assigned=assigned)
             return Cause(origin=Origin.LATER, name=name, line=line, variable=name, seen=seen, fix=fix)
     return None if given else Cause(origin=Origin.UNSET, name=name, line=line, variable=name, text=text)
 
@@ -151,20 +157,20 @@ def _is_conditional(node: Node) -> bool:
 def _unshipped(file: UnshippedFile, name: str, line: int) -> Cause:
     seen = msg(
         "line {line} reads {file}, which sets {name} and is in your folder but not in the commit",
-        line,
-        file.path,
-        name,
+        line=line,
+        file=file.path,
+        name=name,
     )
     fix: str = commit(file.path)
     if file.has_secret:
-        fix = msg("remove every use of {name}: the service provides no token and sends no key", name)
+        fix = msg("remove every use of {name}: the service provides no token and sends no key", name=name)
     if file.has_secret and file.sets[name]:
         fix = msg(
             "write {name}={value} above line {line}; do not commit {file}, which has a secret",
-            name,
-            file.sets[name],
-            line,
-            file.path,
+            name=name,
+            value=file.sets[name],
+            line=line,
+            file=file.path,
         )
     return Cause(origin=Origin.UNSHIPPED, name=file.path, line=line, variable=name, seen=seen, fix=fix)
 

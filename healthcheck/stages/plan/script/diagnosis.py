@@ -105,7 +105,7 @@ class Ending:
 def ending(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending:
     """The ending of the first cause that applies; `said` are the complaints of the run."""
     found = filter(None, (cause(plan, said) for cause in _CAUSES))
-    return next(found, Ending(msg("make deploy.sh end with: {launch}", contract.LAUNCH)))
+    return next(found, Ending(msg("make deploy.sh end with: {launch}", launch=contract.LAUNCH)))
 
 
 def _sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
@@ -116,7 +116,10 @@ def _sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
         return Ending(NAMESPACES, open_because=_STUB_IN_SHELL)
     if len(excused) < len(said) or not (excused or is_refused(plan)):
         return None
-    few_rights = msg("{without_namespaces}, and this user may not change files of the machine", WITHOUT_NAMESPACES)
+    few_rights = msg(
+        "{without_namespaces}, and this user may not change files of the machine",
+        without_namespaces=WITHOUT_NAMESPACES,
+    )
     return Ending(NAMESPACES, open_because=few_rights)
 
 
@@ -130,11 +133,13 @@ def _guessed(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     """A placeholder of a program, or a Python program that used the placeholder of a library in a decision."""
     ran = placeholders(plan)
     if ran:
-        return Ending(open_because=msg("it depends on what {programs} does, which is unknown here", ", ".join(ran)))
+        return Ending(
+            open_because=msg("it depends on what {programs} does, which is unknown here", programs=", ".join(ran))
+        )
     names = next((each.argv[2:] for each in reversed(plan.commands) if each.program == calls.GUESSED), None)
     if names is None or any(each.kind in {Need.MODULE, Need.COMMAND, Need.ARGUMENT} for each in said):
         return None
-    return Ending(open_because=msg("a Python program depends on what {names} really does", ", ".join(names)))
+    return Ending(open_because=msg("a Python program depends on what {names} really does", names=", ".join(names)))
 
 
 def _line_ends(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
@@ -161,11 +166,15 @@ def _vllm_command(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | Non
     if called is None or not (refused_word or (word and not said and not plan.run.exit_status)):
         return None
     launch = contract.LAUNCH
-    fix = msg("write serve after vllm: {launch}", launch)
+    fix = msg("write serve after vllm: {launch}", launch=launch)
     if not refused_word:
-        fix = msg("write vllm serve in place of vllm {word}, which starts no server: {launch}", word, launch)
+        fix = msg(
+            "write vllm serve in place of vllm {word}, which starts no server: {launch}", word=word, launch=launch
+        )
     elif _COMMAND_WORD.fullmatch(word):
-        fix = msg("write vllm serve in place of vllm {word}, which vLLM does not know: {launch}", word, launch)
+        fix = msg(
+            "write vllm serve in place of vllm {word}, which vLLM does not know: {launch}", word=word, launch=launch
+        )
     return Ending(fix, called.where)
 
 
@@ -176,9 +185,9 @@ def _refusal(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     if found is None:
         return None
     of_the_settings = found["said"].startswith("adapter.toml: ")
-    fix = msg("as it says: {rpartition}", found["said"].rpartition(": ")[2])
+    fix = msg("as it says: {rpartition}", rpartition=found["said"].rpartition(": ")[2])
     if of_the_settings:
-        fix = msg("correct {found}", found["said"])
+        fix = msg("correct {found}", found=found["said"])
     open_because = _OTHER_MACHINE if _ABOUT_THE_MACHINE.search(found["said"]) else ""
     return Ending(fix, "adapter.toml", open_because=open_because)
 
@@ -231,7 +240,9 @@ def _traceback(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
         return None
     where = f"{theirs[-1]['file'].removeprefix(f'{plan.root}/')}:{theirs[-1]['line']}" if theirs else ""
     open_because = _NOT_THE_REAL_ONE if of_a_stub else ""
-    return Ending(fix=msg("correct what raises {raised}", raised[:200]), where=where, open_because=open_because)
+    return Ending(
+        fix=msg("correct what raises {raised}", raised=raised[:200]), where=where, open_because=open_because
+    )
 
 
 def _image_file(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
@@ -262,7 +273,8 @@ def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     number = stop.line or deploy_sh.find_line(plan.script, [words[-1], contract.MODEL_PATH_VARIABLE])
     was = plan.model_path
     fix = msg(
-        "correct the test that refuses MODEL_PATH: it was set to {model_path}, the folder of the weights", was
+        "correct the test that refuses MODEL_PATH: it was set to {model_path}, the folder of the weights",
+        model_path=was,
     )
     return Ending(fix, deploy_sh.place(number))
 
@@ -320,10 +332,12 @@ def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     weights = _WEIGHTS_MISSING.search(words) is not None and plan.model_path not in words
     rest = msg(': the weights are in "$MODEL_PATH" alone') if weights else ""
     shown = f"{contract.MODEL_PATH_VARIABLE}=DIR {plan.run.shell} -x {contract.ENTRY_POINT}"
-    said = msg("correct the step that says “{words}”{rest}", words, rest)
-    step = said if words else msg("find the command that fails ({shown} shows them)", shown)
+    said = msg("correct the step that says “{words}”{rest}", words=words, rest=rest)
+    step = said if words else msg("find the command that fails ({shown} shows them)", shown=shown)
     where = deploy_sh.place(trace.stop(plan).line)
-    return Ending(fix=msg("{step}, so that the script reaches: {launch}", step, contract.LAUNCH), where=where)
+    return Ending(
+        fix=msg("{step}, so that the script reaches: {launch}", step=step, launch=contract.LAUNCH), where=where
+    )
 
 
 def _nothing_to_install(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
@@ -337,7 +351,7 @@ def _nothing_to_install(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | 
     fix: str = msg("name a package in that command, or remove it")
     if variable:
         guarded = f'[ -z "${{{variable["name"]}:-}}" ] || {line}'
-        fix = msg("write in line {number}: {guarded}", number, guarded)
+        fix = msg("write in line {number}: {guarded}", number=number, guarded=guarded)
     return Ending(fix, deploy_sh.place(number))
 
 

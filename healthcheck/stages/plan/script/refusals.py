@@ -34,8 +34,8 @@ _SIGNALS = ("timeout ", "kill ")
 """Programs that are silent where a signal is refused; what they should have ended runs on until the time limit."""
 _KILL = re.compile(rf"\bkill: .*{re.escape(os.strerror(NO_OTHERS))}")
 """What a shell says of a signal that the sandbox refused."""
-NAMESPACES = msg("allow user namespaces, which settles it ({in_docker})", IN_DOCKER)
-_SETTLES = msg("{namespaces}; or {settled_later}", NAMESPACES, SETTLED_LATER)
+NAMESPACES = msg("allow user namespaces, which settles it ({in_docker})", in_docker=IN_DOCKER)
+_SETTLES = msg("{namespaces}; or {settled_later}", namespaces=NAMESPACES, settled_later=SETTLED_LATER)
 
 
 def cautious(plan: LaunchPlan, findings: Iterable[Finding]) -> Findings:
@@ -46,7 +46,10 @@ def cautious(plan: LaunchPlan, findings: Iterable[Finding]) -> Findings:
         if not reasons or each.level is not Level.FAIL:
             yield each
         else:
-            seen, fix = joined("; ", (each.seen, reasons[0])), msg("{fix}; or {settles}", each.fix, settles)
+            seen, fix = (
+                joined("; ", (each.seen, reasons[0])),
+                msg("{fix}; or {settles}", fix=each.fix, settles=settles),
+            )
             yield replace(each, level=Level.UNSETTLED, seen=seen, fix=fix)
 
 
@@ -76,14 +79,14 @@ def _reasons(plan: LaunchPlan) -> Iterator[str]:
     signals = deploy_sh.find_line(plan.script, _SIGNALS)
     if signals and plan.run.ended_by is EndedBy.TIME:
         place = deploy_sh.place(signals)
-        yield msg("{place} needs signals, which this sandbox refuses on some kernels", place)
+        yield msg("{place} needs signals, which this sandbox refuses on some kernels", place=place)
     if Mark.NETWORK in plan.observed.marks:
         yield msg("one of its Python programs needs network access, which this sandbox refuses")
 
 
 def _reason(needs: str, where: str, line: str) -> str:
     who = where or msg("a program")
-    return msg("{who} needs {needs}, which this sandbox refuses: “{line}”", who, needs, line[:200])
+    return msg("{who} needs {needs}, which this sandbox refuses: “{line}”", who=who, needs=needs, line=line[:200])
 
 
 def _place(plan: LaunchPlan, line: str) -> str:

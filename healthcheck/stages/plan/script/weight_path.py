@@ -56,18 +56,26 @@ def _in_files(plan: LaunchPlan) -> Iterator[Misnamed]:
 def _in_file(name: str, number: int, line: str, literal: str) -> Misnamed:
     if _OF_SUPERVISOR.match(line):
         seen = msg(
-            "supervisord starts its commands without a shell, and nothing expands {literal}: {line}", literal, line
+            "supervisord starts its commands without a shell, and nothing expands {literal}: {line}",
+            literal=literal,
+            line=line,
         )
-        fix = msg("write {meant} in place of {literal}", f"%(ENV_{contract.MODEL_PATH_VARIABLE})s", literal)
+        fix = msg(
+            "write {meant} in place of {literal}", meant=f"%(ENV_{contract.MODEL_PATH_VARIABLE})s", literal=literal
+        )
         return Misnamed(seen=seen, fix=fix, where=f"{name}:{number}")
     key, _, value = (part.strip() for part in line.partition(":"))
-    fix = msg('remove that line, and write: vllm serve "$MODEL_PATH" --config {file}', name)
+    fix = msg('remove that line, and write: vllm serve "$MODEL_PATH" --config {file}', file=name)
     if key not in _MODEL_KEYS:
         option = f"--{key.lstrip('- ').replace('_', '-')}"
         given = value.strip("\"'")
-        fix = msg('remove that line, and add {option} "{value}" to the command in deploy.sh', option, given)
+        fix = msg(
+            'remove that line, and add {option} "{value}" to the command in deploy.sh', option=option, value=given
+        )
     seen = msg(
-        "“{line}”: a configuration file is read as it is, and nothing expands {literal} there", line, literal
+        "“{line}”: a configuration file is read as it is, and nothing expands {literal} there",
+        line=line,
+        literal=literal,
     )
     return Misnamed(seen=seen, fix=fix, where=f"{name}:{number}")
 
@@ -78,8 +86,8 @@ def _here_documents(plan: LaunchPlan) -> Iterator[Misnamed]:
         start = next(node.below("heredoc_start"), None)
         word = start.text.strip("'\"\\") if start else ""
         if start and start.text != word and _LITERAL.search(node.text):
-            seen = msg("the quotes in <<{quoted} keep the shell from expanding $MODEL_PATH", start.text)
-            fix = msg("write <<{word} in place of <<{quoted}", word, start.text)
+            seen = msg("the quotes in <<{quoted} keep the shell from expanding $MODEL_PATH", quoted=start.text)
+            fix = msg("write <<{word} in place of <<{quoted}", word=word, quoted=start.text)
             yield Misnamed(seen=seen, fix=fix, where=deploy_sh.place(script.line(start.start)))
 
 
@@ -89,7 +97,9 @@ def _in_quotes(plan: LaunchPlan) -> Iterator[Misnamed]:
         if _LITERAL.search(node.text):
             word = _LITERAL.search(node.text)
             seen = msg(
-                "single quotes keep the shell from expanding {literal}: {text}", word and word[0], node.text[:200]
+                "single quotes keep the shell from expanding {literal}: {text}",
+                literal=word and word[0],
+                text=node.text[:200],
             )
             inner = node.text[1:-1]
             fix = _QUOTED_LITERAL.sub(lambda found: found[0].strip('"'), inner)
@@ -98,14 +108,18 @@ def _in_quotes(plan: LaunchPlan) -> Iterator[Misnamed]:
                 right = _LITERAL.sub(lambda found: f"'\"{found[0]}\"'", node.text)
             where = deploy_sh.place(script.line(node.start))
             yield Misnamed(
-                seen=seen, fix=msg("write {right} in place of {wrong}", right, node.text[:200]), where=where
+                seen=seen,
+                fix=msg("write {right} in place of {wrong}", right=right, wrong=node.text[:200]),
+                where=where,
             )
 
 
 def _escaped(plan: LaunchPlan) -> Iterator[Misnamed]:
     for number, line in deploy_sh.code_lines(plan.script):
         if f"\\${_NAME}" in line or f"\\${{{_NAME}}}" in line:
-            seen = msg("the backslash keeps the shell from expanding $MODEL_PATH: “{line}”", line.strip()[:200])
+            seen = msg(
+                "the backslash keeps the shell from expanding $MODEL_PATH: “{line}”", line=line.strip()[:200]
+            )
             yield Misnamed(
                 seen=seen, fix=msg("remove the backslash before $MODEL_PATH"), where=deploy_sh.place(number)
             )
@@ -113,9 +127,17 @@ def _escaped(plan: LaunchPlan) -> Iterator[Misnamed]:
 
 def _prefixed(plan: LaunchPlan, value: str, before: str, rest: str) -> Misnamed:
     number, word = _word(plan)
-    seen = msg("$MODEL_PATH is an absolute path already, and “{before}” stands before it: {value}", before, value)
+    seen = msg(
+        "$MODEL_PATH is an absolute path already, and “{before}” stands before it: {value}",
+        before=before,
+        value=value,
+    )
     right = f'"$MODEL_PATH{rest}"'
-    fix = msg("write {right} in place of {wrong}", right, word) if word else msg("write {right}", right)
+    fix = (
+        msg("write {right} in place of {wrong}", right=right, wrong=word)
+        if word
+        else msg("write {right}", right=right)
+    )
     return Misnamed(seen=seen, fix=fix, where=deploy_sh.place(number))
 
 

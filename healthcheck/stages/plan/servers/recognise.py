@@ -52,14 +52,14 @@ def _as_front(server: ServerCommand, record: Record) -> ServerCommand:
     if program == "nginx":
         reading = nginx.read(server.argv, record.cwd, record.texts)
         if reading.listener is None:
-            text = msg("{name} reads it from its own configuration", program)
+            text = msg("{name} reads it from its own configuration", name=program)
             unknown = PortSource(kind=Origin.UNKNOWN, text=text)
             return replace(server, front=reading.front, port=None, port_source=unknown)
         listener = reading.listener
         source = PortSource(kind=Origin.FILE, text=f"listen {listener.port}", where=listener.place)
         return replace(server, front=reading.front, host=listener.host, port=listener.port, port_source=source)
     if server.engine == "proxy":
-        reason = msg("the kit does not read the configuration of {program}", program)
+        reason = msg("the kit does not read the configuration of {program}", program=program)
         return replace(server, front=Front(kind=program, unknown=reason))
     return server
 
@@ -173,11 +173,11 @@ def _config(engine: Engine, line: CommandLine, record: Record) -> _Config:
             values[plain], places[plain] = _plain(value), f"{name}:{_line_of(text, str(key))}"
     problem = ""
     if engine.name == "vllm" and not name.endswith((".yaml", ".yml")):
-        problem = msg("{name} is not a .yaml file", name)
+        problem = msg("{name} is not a .yaml file", name=name)
     elif engine.name == "vllm" and isinstance(data, Message):
-        problem = msg("{name} {problem}", name, data)
+        problem = msg("{name} {problem}", name=name, problem=data)
     elif engine.name == "vllm" and not isinstance(data, dict):
-        problem = msg("{name} holds no names with values", name)
+        problem = msg("{name} holds no names with values", name=name)
     return _Config(values=values, places=places, problem=problem, unread=unread)
 
 
@@ -187,7 +187,7 @@ def _document(name: str, text: str) -> JsonValue:
     except YamlBoundError:
         raise
     except KitError as error:
-        return msg("cannot be read: {error}", error)
+        return msg("cannot be read: {error}", error=error)
 
 
 def _plain(value: JsonValue) -> str:
@@ -236,14 +236,14 @@ def _port(engine: Engine, line: CommandLine, config: _Config, record: Record) ->
         text = f"{UNRESOLVED} {config.unread} is too long to be read here>"
         return None, PortSource(kind=Origin.UNKNOWN, text=text)
     if engine.port is None:
-        text = msg("{name} reads it from its own configuration", engine.name)
+        text = msg("{name} reads it from its own configuration", name=engine.name)
         return None, PortSource(kind=Origin.UNKNOWN, text=text)
     return engine.port, _default(engine)
 
 
 def _default(engine: Engine) -> PortSource:
     kind = Origin.UNKNOWN if engine.port is None else Origin.DEFAULT
-    return PortSource(kind=kind, text=msg("{name}'s own default", engine.name))
+    return PortSource(kind=kind, text=msg("{name}'s own default", name=engine.name))
 
 
 def _given_port(

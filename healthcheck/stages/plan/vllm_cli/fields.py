@@ -77,8 +77,8 @@ def _refusals(
         elif value not in catalogue.added_choices(path) and not _takes(field, value):
             yield _wrong(path, value, field)
         elif isinstance(value, (int, float)) and (beyond := outside(value, field.range)):
-            fix = msg("write {good} in place of {shown}", f"{beyond.good:g}", _shown(value))
-            yield msg("{name} {limits}", path, beyond.limits), fix
+            fix = msg("write {good} in place of {key}", good=f"{beyond.good:g}", key=_shown(value))
+            yield msg("{name} {limits}", name=path, limits=beyond.limits), fix
         elif isinstance(value, dict) and field.fields:
             yield from _refusals(path, value, field.fields, catalogue)
 
@@ -87,15 +87,20 @@ def _lacks(option: Option, given: Mapping[str, JsonValue]) -> Iterator[Reason]:
     key, needed = NEEDS.get(option.name, ("", ""))
     if given.get(key) and needed in option.fields and not given.get(needed):
         choices = ", ".join(option.fields[needed].choices)
-        yield msg("{needed} beside {switch}", needed, key), msg("add {needed}, one of {choices}", needed, choices)
+        yield (
+            msg("{needed} beside {switch}", needed=needed, switch=key),
+            msg("add {needed}, one of {choices}", needed=needed, choices=choices),
+        )
 
 
 def _unknown(name: str, key: str, keys: tuple[str, ...]) -> Reason:
     near, shown = difflib.get_close_matches(key, keys, n=1, cutoff=0.6), repr(key[:MAX_SHOWN])
-    meant = msg("take {key} out", shown)
+    meant = msg("take {key} out", key=shown)
     if near:
-        meant = msg("write {near}, or take {key} out", repr(near[0]), shown)
-    return msg("a key that {name} has ({known}, …), not {key}", name, ", ".join(keys[:8]), shown), meant
+        meant = msg("write {near}, or take {key} out", near=repr(near[0]), key=shown)
+    return msg(
+        "a key that {name} has ({known}, …), not {key}", name=name, known=", ".join(keys[:8]), key=shown
+    ), meant
 
 
 def _takes(field: Field, value: JsonValue) -> bool:
@@ -133,12 +138,16 @@ def _wrong(path: str, value: JsonValue, field: Field) -> Reason:
     by_letters = {choice.casefold(): choice for choice in reversed(field.choices)}
     shown = _shown(value)
     if not field.choices:
-        kinds = reduce(lambda one, other: msg("{one} or {other}", one, other), _in_words(field))
-        return msg("{name} as {kind}", path, kinds), msg("write {good} in place of {shown}", kinds, shown)
+        kinds = reduce(lambda one, other: msg("{one} or {other}", one=one, other=other), _in_words(field))
+        return msg("{name} as {kind}", name=path, kind=kinds), msg(
+            "write {good} in place of {key}", good=kinds, key=shown
+        )
     near = difflib.get_close_matches(shown.strip('"').casefold(), by_letters, n=1, cutoff=0.6)
     good = json.dumps(by_letters[near[0]]) if near else msg("one of these")
     known = ", ".join(sorted(by_letters.values()))
-    return msg("{name} as one of {choices}", path, known), msg("write {good} in place of {shown}", good, shown)
+    return msg("{name} as one of {choices}", name=path, choices=known), msg(
+        "write {good} in place of {key}", good=good, key=shown
+    )
 
 
 def _shown(value: JsonValue) -> str:

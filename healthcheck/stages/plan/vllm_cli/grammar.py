@@ -129,25 +129,28 @@ class _Splitter:
         if before and before.at == at - 1 and before.option.kind is Kind.SWITCH:
             flag = before.written
             correction = Correction(kind=Change.REMOVE) if word.lower() in YES else None
-            expected, fix = msg("{written} alone: it is a switch", flag), msg("write {written}, or remove it", flag)
-            seen = msg("{written} {word}", flag, word)
+            expected, fix = (
+                msg("{written} alone: it is a switch", written=flag),
+                msg("write {written}, or remove it", written=flag),
+            )
+            seen = msg("{written} {word}", written=flag, word=word)
         elif word.startswith("-") and " " in word:
             flag = word.split()[0]
-            expected, seen = msg("the option and its value as two words"), msg("one word “{word}”", word)
+            expected, seen = msg("the option and its value as two words"), msg("one word “{word}”", word=word)
             fix = msg('take away the quotes around both; an array needs "${args[@]}"')
             correction = Correction(kind=Change.WORDS, new=word) if _TWO_WORDS.fullmatch(word) else None
         elif word[:1] and word[0] in _LONG_DASHES:
             expected = msg("options that begin with plain hyphens")
-            seen = msg("“{word}”, with another dash", word[:80])
+            seen = msg("“{word}”, with another dash", word=word[:80])
             plain = f"--{word.lstrip(_LONG_DASHES + '-')}"
-            fix = msg("write {option}", plain[:80])
+            fix = msg("write {option}", option=plain[:80])
             correction = Correction(kind=Change.WORDS, new=plain) if _PLAIN_OPTION.fullmatch(plain) else None
         elif not word.strip():
             expected, seen = msg("no empty argument"), msg("an empty argument, which vLLM refuses")
             fix = msg("look for a quoted variable that is empty, or a space after a backslash")
         else:
             expected = msg("options and their values after the model")
-            seen = msg("the stray word “{word}”", word[:80])
+            seen = msg("the stray word “{word}”", word=word[:80])
             fix = msg("remove it, or put quotes around the value that it belongs to")
         self._refuse(at, flag, expected, seen, fix, correction=correction)
 
@@ -181,13 +184,16 @@ class _Splitter:
             return candidates[0], key
         shown, release = word.partition("=")[0], f"vLLM {self.catalogue.vllm}"
         if candidates:
-            expected = msg("an option of {release}, spelled out", release)
-            seen = msg("{shown} may be {named}", shown, ", ".join(sorted(candidates)[:4]))
-            self._refuse(at, shown, expected, seen, msg("write {candidates} in full", min(candidates)))
+            expected = msg("an option of {release}, spelled out", release=release)
+            seen = msg("{shown} may be {named}", shown=shown, named=", ".join(sorted(candidates)[:4]))
+            self._refuse(at, shown, expected, seen, msg("write {candidates} in full", candidates=min(candidates)))
             return "", key
         near = self.catalogue.like(base)
-        fix = msg("did you mean {near}?", f"{near}{dot}{key}") if near else msg("remove it")
-        expected, seen = msg("an option of {release}", release), msg("{shown}, which it does not have", shown)
+        fix = msg("did you mean {near}?", near=f"{near}{dot}{key}") if near else msg("remove it")
+        expected, seen = (
+            msg("an option of {release}", release=release),
+            msg("{shown}, which it does not have", shown=shown),
+        )
         correction = None
         if near and self.catalogue.is_the_only_one_like(base) and self._suits(near, word):
             correction = Correction(kind=Change.NAME, new=f"{near}{dot}{key}")
@@ -214,10 +220,10 @@ class _Splitter:
         name = word.partition("=")[0]
         if option.kind is Kind.SWITCH:
             if explicit is not None:
-                alone = msg("{name} alone: it is a switch", name)
+                alone = msg("{name} alone: it is a switch", name=name)
                 yes = explicit[0].lower() in YES
                 correction = Correction(kind=Change.WORDS, new=name) if yes else None
-                fix = msg("write {name}, or remove it", name)
+                fix = msg("write {name}, or remove it", name=name)
                 self._refuse(at, name, alone, word, fix, correction=correction)
             return ()
         if explicit is not None:
@@ -228,8 +234,8 @@ class _Splitter:
         else:
             values = self._values(option.nargs)
         if not values and option.nargs != "?":
-            expected = msg("a value after {name}", name)
-            fix = msg("write one, or set the variable that {name} takes its value from", name)
+            expected = msg("a value after {name}", name=name)
+            fix = msg("write one, or set the variable that {name} takes its value from", name=name)
             self._refuse(at, name, expected, msg("nothing"), fix)
         return values
 

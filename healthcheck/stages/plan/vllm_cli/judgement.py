@@ -41,7 +41,10 @@ _REMOVED = (
     "--lora-extra-vocab-size", "--num-scheduler-steps", "--multi-step-stream-outputs", "--use-v2-block-manager",
     "--enable-prompt-adapter",
 )  # fmt: skip
-_NESTED = {name: msg("write {option} '{{\"{key}\": …}}'", *place) for name, place in _BECAME_KEYS.items()}
+_NESTED = {
+    name: msg("write {option} '{{\"{key}\": …}}'", option=option, key=key)
+    for name, (option, key) in _BECAME_KEYS.items()
+}
 _ROPE = msg(
     """write --hf-overrides '{"rope_parameters": {…}}', with "rope_theta" as in config.json among the others"""
 )
@@ -114,23 +117,28 @@ def judge_flags(
     elsewhere = {other.vllm: {problem.at for problem in (*_read(argv, other)[1], *twice)} for other in others}
     possible = set(beside) if stack else {version for each in rows() for version in each.vllm}
     unknown = msg("which release the service has is not documented")
-    doubt = msg("vLLM {vllm} is not catalogued", vllm) if stack else unknown
+    doubt = msg("vLLM {vllm} is not catalogued", vllm=vllm) if stack else unknown
     launch = _Launch(server=server, arguments=Arguments.of(script, server), chosen=chosen)
     for problem in problems[:MAX_FINDINGS]:
         takers = [each for each, refused in elsewhere.items() if each in possible and problem.at not in refused]
         if vllm not in beside and beside == versions()[:1] and problem.unknown and _base(problem) in GONE:
-            takers.append(msg("{vllm} perhaps", vllm))
+            takers.append(msg("{vllm} perhaps", vllm=vllm))
         yield _finding(_for_model(problem, form, chosen), launch, takers, doubt)
     yield from _unread(parsed, server)
     yield from _repetitions(parsed, server)
     newer = sorted(set().union(*elsewhere.values()) - {problem.at for problem in problems})
     for at in newer[:MAX_FINDINGS]:
         refusing = spans([version for version, refused in elsewhere.items() if at in refused], versions())
-        seen = msg("{argv} is an argument that vLLM {refusing} refuses", argv[at], refusing)
+        seen = msg("{argv} is an argument that vLLM {refusing} refuses", argv=argv[at], refusing=refusing)
         yield note(seen, where=server.where)
     if vllm not in beside:
-        seen = msg("vLLM {vllm} is not catalogued: judged by the options of {by}", vllm, joined(" and ", beside))
-        expected, fix = msg("options of vLLM {vllm}", vllm), msg("compare them with `vllm serve --help=all` there")
+        seen = msg(
+            "vLLM {vllm} is not catalogued: judged by the options of {by}", vllm=vllm, by=joined(" and ", beside)
+        )
+        expected, fix = (
+            msg("options of vLLM {vllm}", vllm=vllm),
+            msg("compare them with `vllm serve --help=all` there"),
+        )
         alone = warn(expected=expected, seen=seen, fix=fix, where=server.where)
         yield alone if len(beside) == 1 else note(seen, where=server.where)
 
@@ -173,13 +181,14 @@ def _second_model(server: ServerCommand, parsed: Parsed) -> Iterator[Problem]:
     """A positional model besides --model, whose value `vllm serve` makes the positional argument."""
     option = next((argument for argument in parsed.arguments if argument.written == MODEL), None)
     if option and parsed.model is not None and _API_SERVER not in server.command:
-        both = (parsed.model[:80], MODEL, " ".join(option.values)[:80])
         seen = msg(
-            "{model} and {model2} {values}: vLLM serves the second one, and ends with “unrecognized "
+            "{first} and {option} {values}: vLLM serves the second one, and ends with “unrecognized "
             "arguments” for the first",
-            *both,
+            first=parsed.model[:80],
+            option=MODEL,
+            values=" ".join(option.values)[:80],
         )
-        fix = msg("remove {model} and its value", MODEL)
+        fix = msg("remove {model} and its value", model=MODEL)
         correction = Correction(kind=Change.REMOVE, values=0 if "=" in server.argv[option.at] else 1)
         yield Problem(
             at=option.at, flag=MODEL, expected=msg("the model once"), seen=seen, fix=fix, correction=correction
@@ -215,12 +224,12 @@ def _finding(problem: Problem, launch: _Launch, takers: list[str], doubt: str) -
     seen = problem.seen + (msg(" (from the --config file)") if problem.at >= len(server.argv) else "")
     evidence: dict[str, JsonValue] = {"flag": problem.flag, "vllm": launch.chosen.vllm, "taken_by": list(takers)}
     if takers:
-        seen += msg("; vLLM {named} takes it, and {doubt}", _named(takers), doubt)
+        seen += msg("; vLLM {named} takes it, and {doubt}", named=_named(takers), doubt=doubt)
     if problem.accepted:
-        seen = msg("{argument}: vLLM accepts it, and ignores that part", seen)
+        seen = msg("{argument}: vLLM accepts it, and ignores that part", argument=seen)
     say, fix = warn if takers or problem.accepted else fail, problem.fix
     if gone:
-        fix = msg("{flag}: {gone}", problem.flag, gone)
+        fix = msg("{flag}: {gone}", flag=problem.flag, gone=gone)
     edits = () if takers else _edits(problem, arguments, server)
     where = server.place
     if edits:
@@ -278,7 +287,7 @@ def _with_reason(made: tuple[Edit, ...], problem: Problem, gone: str) -> str:
     """The edits in words, with the reason for which an option is gone."""
     words = in_words(made)
     if gone and ":" in gone and _base(problem) not in _BECAME_KEYS:
-        return msg("{edit} ({flag}: {gone})", words, problem.flag, gone)
+        return msg("{edit} ({flag}: {gone})", edit=words, flag=problem.flag, gone=gone)
     return words
 
 
@@ -293,7 +302,7 @@ def _replacement(problem: Problem, server: ServerCommand) -> str:
     whole = target != "--speculative-config" or len(given) > 1
     if not given or not whole or problem.at >= len(server.argv) or "." in problem.flag:
         return GONE.get(base, "")
-    return msg("write {option} {value}", target, shlex.quote(json.dumps(given, ensure_ascii=False)))
+    return msg("write {option} {value}", option=target, value=shlex.quote(json.dumps(given, ensure_ascii=False)))
 
 
 def _rope(argv: Sequence[str]) -> str:
@@ -306,8 +315,10 @@ def _rope(argv: Sequence[str]) -> str:
         return _ROPE
     words = shlex.quote(json.dumps({"rope_parameters": given}, ensure_ascii=False))
     if "rope_theta" in given:
-        return msg("write --hf-overrides {value}, with the other keys of rope_parameters in config.json", words)
-    return msg("""write --hf-overrides {value}, with "rope_theta" as in config.json among its keys""", words)
+        return msg(
+            "write --hf-overrides {value}, with the other keys of rope_parameters in config.json", value=words
+        )
+    return msg("""write --hf-overrides {value}, with "rope_theta" as in config.json among its keys""", value=words)
 
 
 def _value_of(name: str, argv: Sequence[str]) -> JsonValue:
@@ -338,14 +349,18 @@ def _base(problem: Problem) -> str:
 def _unread(parsed: Parsed, server: ServerCommand) -> Iterator[Finding]:
     for argument in filter(is_too_long, parsed.arguments):
         length = max(map(len, argument.values))
-        expected = msg("{flag} of at most {max_characters} characters", argument.flag, MAX_CHARACTERS)
-        seen = msg("{flag} with a value of {length} characters, which is not judged", argument.flag, length)
+        expected = msg(
+            "{flag} of at most {max_characters} characters", flag=argument.flag, max_characters=MAX_CHARACTERS
+        )
+        seen = msg(
+            "{flag} with a value of {length} characters, which is not judged", flag=argument.flag, length=length
+        )
         fix = msg("keep the keys that differ from vLLM's defaults")
         yield unsettled(expected=expected, seen=seen, fix=fix, where=server.place)
 
 
 def _repetitions(parsed: Parsed, server: ServerCommand) -> Iterator[Finding]:
     for before, after in repeated(parsed.arguments):
-        seen = msg("{text}, and then {text2}: vLLM takes the last one", before.text, after.text)
-        fix = msg("keep one {name}", after.option.name)
-        yield warn(expected=msg("{name} once", after.option.name), seen=seen, fix=fix, where=server.place)
+        seen = msg("{first}, and then {last}: vLLM takes the last one", first=before.text, last=after.text)
+        fix = msg("keep one {name}", name=after.option.name)
+        yield warn(expected=msg("{name} once", name=after.option.name), seen=seen, fix=fix, where=server.place)

@@ -107,29 +107,32 @@ def _limits(given: Mapping[str, JsonValue]) -> Iterator[Objection]:
     for kind, limit in given.items():
         count = int(limit) if isinstance(limit, str) and limit.isdecimal() and len(limit) < 6 else None
         if count is not None:
-            fix = msg("write {count} without quotes", count)
+            fix = msg("write {count} without quotes", count=count)
             corrected = {**given, kind: count}
             yield Objection(expected=_number(kind), fix=fix, corrected=corrected)
         elif isinstance(limit, dict):
             known = _OPTIONS_OF_A_LIMIT.get(kind, tuple(limit))
             if key := next((key for key in limit if key not in known), ""):
                 expected = msg(
-                    "the keys {known} for {kind}, not {key}", ", ".join(known), repr(kind), repr(key[:80])
+                    "the keys {known} for {kind}, not {key}",
+                    known=", ".join(known),
+                    kind=repr(kind),
+                    key=repr(key[:80]),
                 )
-                yield Objection(expected=expected, fix=msg("remove {key}", repr(key[:80])))
+                yield Objection(expected=expected, fix=msg("remove {key}", key=repr(key[:80])))
         elif not isinstance(limit, int) or limit < 0:
             yield Objection(expected=_number(kind), fix=msg("write a whole number that is not negative"))
     unknown = next((kind for kind in given if kind not in MODALITIES), "")
     if unknown:
         kinds = ", ".join(MODALITIES[:3])
-        expected = msg("kinds of inputs as the keys of {name}: {known}", LIMITS, kinds)
-        fix = msg("write one of {known} in place of {key}, or remove it", kinds, repr(unknown[:80]))
+        expected = msg("kinds of inputs as the keys of {name}: {known}", name=LIMITS, known=kinds)
+        fix = msg("write one of {known} in place of {key}, or remove it", known=kinds, key=repr(unknown[:80]))
         yield Objection(expected=expected, fix=fix, corrected=renamed(given, MODALITIES), accepted=True)
 
 
 def _number(kind: str) -> str:
     return msg(
-        "the largest number of inputs of the kind {kind}, or an object with it as its count", repr(kind[:80])
+        "the largest number of inputs of the kind {kind}, or an object with it as its count", kind=repr(kind[:80])
     )
 
 

@@ -98,20 +98,23 @@ def repair(option: str, given: str, form: Format, known: Sequence[str]) -> str:
     pair = pair_of(option, form)
     meant = fitting_parser(option, given, form, known)
     if pair and meant:
-        whose = msg('"model_type": "{kind}"', form.model_type)
+        whose = msg('"model_type": "{kind}"', kind=form.model_type)
         if form.model_type not in pair.models:
             whose = msg("the calls in the chat template")
-        return msg("write --{option} {parser}, which fits {whose}", option, meant, whose)
+        return msg("write --{option} {parser}, which fits {whose}", option=option, parser=meant, whose=whose)
     if _has_no_thoughts(option, form, _fitting(pair, known)):
-        return msg("remove {removed}: the chat template has no thoughts", removed)
+        return msg("remove {removed}: the chat template has no thoughts", removed=removed)
     if pair:
-        return msg("remove {removed}: this release has no parser for the model", removed)
+        return msg("remove {removed}: this release has no parser for the model", removed=removed)
     near = difflib.get_close_matches(given, known, n=1, cutoff=_TYPO)
     if near:
         return msg(
-            "write --{option} {parser} if the model's card names it, or remove {removed}", option, near[0], removed
+            "write --{option} {parser} if the model's card names it, or remove {removed}",
+            option=option,
+            parser=near[0],
+            removed=removed,
         )
-    return msg("remove {removed}, or write the parser that the model's card names", removed)
+    return msg("remove {removed}, or write the parser that the model's card names", removed=removed)
 
 
 def fitting_parser(option: str, given: str, form: Format, known: Sequence[str]) -> str:

@@ -56,7 +56,7 @@ def judge(parsed: Parsed, catalogue: Catalogue, argv: Sequence[str] = ()) -> Ite
         if reason or objection:
             expected, fix = (objection.expected, objection.fix) if objection else reason or ("", "")
             shown = " ".join(value or "''" for value in argument.values)
-            seen = msg("{written} {shown}", argument.written, shown)[:MAX_SHOWN]
+            seen = msg("{written} {shown}", written=argument.written, shown=shown)[:MAX_SHOWN]
             parser = shown if argument.option.name in PLUGINS else ""
             yield Problem(
                 at=argument.at,
@@ -72,8 +72,11 @@ def judge(parsed: Parsed, catalogue: Catalogue, argv: Sequence[str] = ()) -> Ite
     for switch, needed in NEEDS:
         given = parsed.last(switch)
         if given and not given.flag.startswith("--no-") and parsed.last(needed) is None:
-            expected, seen = msg("{needed} beside {switch}", needed, switch), msg("{switch} alone", switch)
-            fix = msg("add {needed}, or take {switch} out", needed, switch)
+            expected, seen = (
+                msg("{needed} beside {switch}", needed=needed, switch=switch),
+                msg("{switch} alone", switch=switch),
+            )
+            fix = msg("add {needed}, or take {switch} out", needed=needed, switch=switch)
             yield Problem(at=given.at, flag=switch, expected=expected, seen=seen, fix=fix)
     yield from _small_batch(parsed)
 
@@ -92,9 +95,9 @@ def _small_batch(parsed: Parsed) -> Iterator[Problem]:
         least = _whole(parsed, other)
         if batch and tokens is not None and least is not None and tokens < least:
             prompts = msg(" where prompts are not cut into chunks") if other == "--max-model-len" else ""
-            expected = msg("{batch} of at least {other}{prompts}", BATCH, other, prompts)
-            seen = msg("{batch} {tokens}, {other} {least}", BATCH, tokens, other, least)
-            fix = msg("write {batch} {least}", BATCH, least)
+            expected = msg("{batch} of at least {other}{prompts}", batch=BATCH, other=other, prompts=prompts)
+            seen = msg("{batch} {tokens}, {other} {least}", batch=BATCH, tokens=tokens, other=other, least=least)
+            fix = msg("write {batch} {least}", batch=BATCH, least=least)
             correction = Correction(kind=Change.VALUE, old=batch.values[0], new=str(least))
             yield Problem(at=batch.at, flag=BATCH, expected=expected, seen=seen, fix=fix, correction=correction)
 
@@ -114,12 +117,12 @@ def _reason(argument: Argument, value: str, catalogue: Catalogue) -> Reason | No
     if option.optional and value in {"", "None"}:
         return None
     if not value and option.kind is not Kind.TEXT:
-        fix = msg("set the variable that {name} takes its value from", name)
-        return msg("a value for {name}, not an empty word", name), fix
+        fix = msg("set the variable that {name} takes its value from", name=name)
+        return msg("a value for {name}, not an empty word", name=name), fix
     if option.choices and value not in (*option.choices, *catalogue.added_choices(name)):
         near = difflib.get_close_matches(value, option.choices, n=1, cutoff=0.5) or option.choices
-        expected = msg("{name} as one of {choices}", name, ", ".join(option.choices[:14]))
-        return expected, msg("write {name} {value}", name, near[0])
+        expected = msg("{name} as one of {choices}", name=name, choices=", ".join(option.choices[:14]))
+        return expected, msg("write {name} {value}", name=name, value=near[0])
     if option.kind in {Kind.JSON, Kind.JSON_OR_TEXT}:
         return _json(option, value, catalogue)
     return None if option.kind is Kind.TEXT else _number(option, value)
@@ -131,12 +134,16 @@ def _number(option: Option, value: str) -> Reason | None:
     )
     number = _value_of(option.kind, value)
     if number is None:
-        return msg("{name} as {kind}", option.name, words), msg("write {name} with digits alone", option.name)
+        return msg("{name} as {kind}", name=option.name, kind=words), msg(
+            "write {name} with digits alone", name=option.name
+        )
     beyond = outside(number, option.range or limits(option.name))
     if beyond is None:
         return None
     good = _share(number) if option.name == SHARE else beyond.good
-    return msg("{name} {limits}", option.name, beyond.limits), msg("write {name} {share:g}", option.name, good)
+    return msg("{name} {limits}", name=option.name, limits=beyond.limits), msg(
+        "write {name} {share:g}", name=option.name, share=good
+    )
 
 
 def _share(number: float) -> float:
@@ -185,7 +192,7 @@ def _objection(argument: Argument, text: str, catalogue: Catalogue) -> Objection
     meant = intended(text) if reason else None
     if reason is None or meant is None:
         return None
-    fix = msg("write {name} {value}", argument.written, shlex.quote(shown(meant)))
+    fix = msg("write {name} {value}", name=argument.written, value=shlex.quote(shown(meant)))
     return Objection(expected=reason[0], fix=fix, corrected=meant)
 
 
@@ -216,15 +223,15 @@ def _json(option: Option, value: str, catalogue: Catalogue) -> Reason | None:
         return None
     fix = msg(
         "write the value of {name} as JSON: single quotes around it, double quotes inside, no comma before }}",
-        option.name,
+        name=option.name,
     )
     try:
         found = json.loads(_without_units(value) if option.fields else value)
     except (ValueError, RecursionError) as error:
-        return msg("{name} as JSON ({error})", option.name, error), fix
+        return msg("{name} as JSON ({error})", name=option.name, error=error), fix
     if not isinstance(found, dict):
         needs_object = option.fields or option.name in OBJECTS
-        return (msg("{name} as a JSON object", option.name), fix) if needs_object else None
+        return (msg("{name} as a JSON object", name=option.name), fix) if needs_object else None
     return refused(option, found, catalogue) if option.fields else None
 
 
@@ -245,7 +252,9 @@ def _key(argument: Argument, value: str, catalogue: Catalogue) -> Reason | None:
     """A dotted option must take an object, and its key must be a key of that object."""
     option = argument.option
     if option.kind not in {Kind.JSON, Kind.JSON_OR_TEXT}:
-        return msg("{name} without a dot: it takes no object", option.name), msg("write {name} VALUE", option.name)
+        return msg("{name} without a dot: it takes no object", name=option.name), msg(
+            "write {name} VALUE", name=option.name
+        )
     given = nested(argument.key, value)
     return refused(option, given, catalogue) if option.fields and isinstance(given, dict) else None
 
@@ -264,6 +273,6 @@ def _unknown_name(argument: Argument, parsed: Parsed, catalogue: Catalogue) -> R
     if name == "--tool-call-parser" and parsed.last("--enable-auto-tool-choice") is None:
         return None
     near = difflib.get_close_matches(value, known, n=1, cutoff=0.6)
-    other = msg("take {name} out, or write one of these", name)
-    meant = msg("write {near}, if that was meant", near[0]) if near else other
-    return msg("{name} as one of {known}", name, ", ".join(known)), meant
+    other = msg("take {name} out, or write one of these", name=name)
+    meant = msg("write {near}, if that was meant", near=near[0]) if near else other
+    return msg("{name} as one of {known}", name=name, known=", ".join(known)), meant

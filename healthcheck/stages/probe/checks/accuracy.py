@@ -44,8 +44,8 @@ DEGRADED = msg(
 
 @check(
     "probe/accuracy",
-    "Accuracy is measured, and meets the reference if one is given",
-    why="The evaluation publishes the accuracy, which deployment faults lower first.",
+    msg("Accuracy is measured, and meets the reference if one is given"),
+    why=msg("The evaluation publishes the accuracy, which deployment faults lower first."),
 )
 def accuracy(run: ProbeRun) -> Findings:
     """Grades every answer exactly. Without --reference and --threshold the accuracy is reported, not judged. But
@@ -86,29 +86,49 @@ def accuracy(run: ProbeRun) -> Findings:
     reached = summary.estimate(accuracy_name(summary.repeats))
     assert reached
     rates = ((tier.tier, 100 * tier.correct / tier.samples) for tier in figures.tiers(run))
-    tiers = joined("", (msg("; {tier} {correct:.1f} %", *rate) for rate in rates))
-    asked = msg("{problems}, {samples}", count_of_problems(summary.problems), count_of_samples(summary.samples))
-    yield note(msg("{said}: {asked}{tiers}", _said(reached), asked, tiers))
+    tiers = joined("", (msg("; {tier} {correct:.1f} %", tier=tier, correct=correct) for tier, correct in rates))
+    asked = msg(
+        "{problems}, {samples}",
+        problems=count_of_problems(summary.problems),
+        samples=count_of_samples(summary.samples),
+    )
+    yield note(msg("{said}: {asked}{tiers}", said=_said(reached), asked=asked, tiers=tiers))
     runs_code = any(problem.kind.runs for problem in run.problems)
     yield from map(note, meaning(summary, () if runs_code else figures.votes(run, chosen)))
     if summary.problems < FEW_PROBLEMS:
-        little = (count_of_problems(summary.problems), 100 * reached.low, 100 * reached.high)
-        seen = msg("{problems}: the accuracy is between {low:.0f} and {high:.0f} %", *little)
-        expected, fix = msg("at least {few} problems", FEW_PROBLEMS), msg("ask more: --problems 120")
+        seen = msg(
+            "{problems}: the accuracy is between {low:.0f} and {high:.0f} %",
+            problems=count_of_problems(summary.problems),
+            low=100 * reached.low,
+            high=100 * reached.high,
+        )
+        expected, fix = msg("at least {few} problems", few=FEW_PROBLEMS), msg("ask more: --problems 120")
         yield note(seen) if run.stopped else warn(expected=expected, seen=seen, fix=fix)
     if run.settings.dataset and run.drawn_from and run.drawn_from > len(run.problems):
-        told = (run.drawn_from, run.settings.dataset, run.settings.seed)
-        yield note(msg("the problems are a random sample of the {drawn_from} in {dataset} (--seed {seed})", *told))
+        yield note(
+            msg(
+                "the problems are a random sample of the {drawn_from} in {dataset} (--seed {seed})",
+                drawn_from=run.drawn_from,
+                dataset=run.settings.dataset,
+                seed=run.settings.seed,
+            )
+        )
     if len(chosen.flat) < len(run.samples):
         left_out = msg(
-            "{samples} more of the {samples2} samples count in no figure: their round is not complete, "
+            "{left_out} more of the {samples} samples count in no figure: their round is not complete, "
             "or earlier requests were still unanswered at the end",
-            len(run.samples) - len(chosen.flat),
-            len(run.samples),
+            left_out=len(run.samples) - len(chosen.flat),
+            samples=len(run.samples),
         )
         yield note(left_out)
     if run.stopped:
-        yield note(msg("the run ended early ({stopped}): {leaning}", message(run.stopped), _leaning(run.ended_by)))
+        yield note(
+            msg(
+                "the run ended early ({stopped}): {leaning}",
+                stopped=message(run.stopped),
+                leaning=_leaning(run.ended_by),
+            )
+        )
     yield from _baselines(run)
     yield from _graders(run)
     yield from _second_opinion(run)
@@ -148,12 +168,18 @@ def _unjudged(run: ProbeRun, reached: Estimate) -> Findings:
         return
     below = msg("none right")
     if reached.high < floor:
-        below = msg("less than “{name}” reaches without any model ({floor:.1f} %)", message(name), 100 * floor)
+        below = msg(
+            "less than “{name}” reaches without any model ({floor:.1f} %)", name=message(name), floor=100 * floor
+        )
     elif reached.value:
-        below = msg("surely less than {guessed:.0f} %, which guesses can reach", 100 * GUESSED)
+        below = msg("surely less than {guessed:.0f} %, which guesses can reach", guessed=100 * GUESSED)
     expected = msg("more right answers than a program gives that does not read the question")
-    told = (_said(reached), below, excerpt(client_text(said[0])))
-    seen = msg("{said} on these problems: {below}; the first answer is {client_text}", *told)
+    seen = msg(
+        "{said} on these problems: {below}; the first answer is {client_text}",
+        said=_said(reached),
+        below=below,
+        client_text=excerpt(client_text(said[0])),
+    )
     fix = msg(
         "read the answers in logs/samples.jsonl: a wrong chat template or broken weights look like this; for a "
         "weak model give --reference with a run of the same weights elsewhere, --threshold, or easier problems"
@@ -167,19 +193,23 @@ def _weak_for_its_size(run: ProbeRun) -> Findings:
     reached = easy.estimate(f"avg@{easy.repeats}", THIS_BANK) if easy else None
     if run.settings.dataset or run.settings.parameters < LARGE or reached is None or reached.high >= EASY:
         return
-    told = (100 * reached.value, 100 * reached.high, run.settings.parameters / 1e9)
     seen = msg(
-        "{accuracy:.0f} % of the easy ones (at most {high:.0f} %), with {billions:.1f} billion parameters", *told
+        "{accuracy:.0f} % of the easy ones (at most {high:.0f} %), with {billions:.1f} billion parameters",
+        accuracy=100 * reached.value,
+        high=100 * reached.high,
+        billions=run.settings.parameters / 1e9,
     )
-    expected = msg("{easy:.0f} % of the easy problems and more from a chat model of this size", 100 * EASY)
+    expected = msg("{easy:.0f} % of the easy problems and more from a chat model of this size", easy=100 * EASY)
     yield warn(expected=expected, seen=seen, fix=DEGRADED)
 
 
 def _baselines(run: ProbeRun) -> Findings:
     shares = _without_model(run)
-    told = joined(", ", (msg("{name} {share:.1f} %", message(name), 100 * share) for name, share in shares.items()))
+    told = joined(
+        ", ", (msg("{name} {share:.1f} %", name=message(name), share=100 * share) for name, share in shares.items())
+    )
     if told:
-        yield note(msg("without any model, on the same problems: {told}", told))
+        yield note(msg("without any model, on the same problems: {told}", told=told))
 
 
 def _without_model(run: ProbeRun) -> Mapping[str, float]:
@@ -190,9 +220,18 @@ def _graders(run: ProbeRun) -> Findings:
     """The graders, if other than the kit alone."""
     counts = Counter(grade.by for grade in run.grades if grade.by)
     if counts:
-        told = joined("; ", (msg("{name} for {count}", name, count) for name, count in sorted(counts.items())))
-        said = (THE_KIT, __version__, told, len(run.samples))
-        yield note(msg("graded by {the_kit} {version}; {told} of {samples} answers", *said))
+        told = joined(
+            "; ", (msg("{name} for {count}", name=name, count=count) for name, count in sorted(counts.items()))
+        )
+        yield note(
+            msg(
+                "graded by {the_kit} {version}; {told} of {samples} answers",
+                the_kit=THE_KIT,
+                version=__version__,
+                told=told,
+                samples=len(run.samples),
+            )
+        )
 
 
 def _second_opinion(run: ProbeRun) -> Findings:
@@ -200,19 +239,30 @@ def _second_opinion(run: ProbeRun) -> Findings:
     lost = [answer for answer in differing if answer.right]
     gifts = [answer for answer in differing if not answer.right]
     if gifts:
-        given = (len(gifts), len(run.samples), repr(gifts[0].read), gifts[0].expected, excerpt(gifts[0].text[-60:]))
         called_right = msg(
             "{gifts} of {samples} answers are wrong, but the evaluation client will call them right: it "
             "reads {read} (right: {expected}) from …{text}",
-            *given,
+            gifts=len(gifts),
+            samples=len(run.samples),
+            read=repr(gifts[0].read),
+            expected=gifts[0].expected,
+            text=excerpt(gifts[0].text[-60:]),
         )
         yield note(called_right)
     if not lost:
         return
-    said = (len(lost), len(run.samples))
-    told = msg("{lost} of {samples} answers are right, but the evaluation client will not see it: ", *said)
-    shown = (told, repr(lost[0].read), lost[0].expected, excerpt(lost[0].text[-60:]))
-    seen = msg("{told}it reads {read} (right: {expected}) from …{text}", *shown)
+    told = msg(
+        "{lost} of {samples} answers are right, but the evaluation client will not see it: ",
+        lost=len(lost),
+        samples=len(run.samples),
+    )
+    seen = msg(
+        "{told}it reads {read} (right: {expected}) from …{text}",
+        told=told,
+        read=repr(lost[0].read),
+        expected=lost[0].expected,
+        text=excerpt(lost[0].text[-60:]),
+    )
     if len(lost) < MISREAD * len(run.samples):
         yield note(seen)
         return
@@ -224,35 +274,44 @@ def _second_opinion(run: ProbeRun) -> Findings:
 def _against_reference(run: ProbeRun) -> Findings:
     judged = verdict.judge(run)
     if judged is None:
-        asked = msg("{problems} problems × {samples}", len(run.problems), run.settings.samples)
-        expected = msg("a reference that {asked} samples can tell from half of it, and above the margin", asked)
-        seen = msg("the reference is {get:.2f}", run.settings.references.get(ALL, 0.0))
+        asked = msg("{problems} problems × {samples}", problems=len(run.problems), samples=run.settings.samples)
+        expected = msg(
+            "a reference that {asked} samples can tell from half of it, and above the margin", asked=asked
+        )
+        seen = msg("the reference is {reference:.2f}", reference=run.settings.references.get(ALL, 0.0))
         fix = msg("ask for more problems (--problems), and for easier ones where the reference is below 0.65")
         yield unsettled(expected=expected, seen=seen, fix=fix)
         return
     question, last = judged.plan.question, judged.last
-    margin = msg("{margin:.1f} points", 100 * question.margin)
-    error = msg("an error of {error:g} %", 100 * question.error)
-    measured = msg("; change {bounds}", _bounds(judged)) if last else ""
-    told = (judged.right, judged.samples, question.accuracy, measured)
-    seen = msg("{right:g} of {samples} samples right, reference {accuracy:.3f}{measured}", *told)
+    margin = msg("{margin:.1f} points", margin=100 * question.margin)
+    error = msg("an error of {error:g} %", error=100 * question.error)
+    measured = msg("; change {bounds}", bounds=_bounds(judged)) if last else ""
+    seen = msg(
+        "{right:g} of {samples} samples right, reference {accuracy:.3f}{measured}",
+        right=judged.right,
+        samples=judged.samples,
+        accuracy=question.accuracy,
+        measured=measured,
+    )
     if not question.before:
         yield note(_EXACT)
     if judged.decision is Decision.HEALTHY:
-        said = (margin, error, seen)
         seen = msg(
-            "healthy: a loss of {margin} or more is excluded at {error}, a smaller one is not: {seen}", *said
+            "healthy: a loss of {margin} or more is excluded at {error}, a smaller one is not: {seen}",
+            margin=margin,
+            error=error,
+            seen=seen,
         )
         yield note(seen)
     elif judged.decision is Decision.DEGRADED:
-        more_than = msg("a loss of more than {slack:.1f} points", 100 * question.slack)
+        more_than = msg("a loss of more than {slack:.1f} points", slack=100 * question.slack)
         lost = more_than if question.slack else msg("a loss")
-        expected = msg("an accuracy no worse than the reference of {accuracy:.3f}", question.accuracy)
-        seen = msg("degraded: {lost} is shown at {error}: {seen}", lost, error, seen)
+        expected = msg("an accuracy no worse than the reference of {accuracy:.3f}", accuracy=question.accuracy)
+        seen = msg("degraded: {lost} is shown at {error}: {seen}", lost=lost, error=error, seen=seen)
         yield fail(expected=expected, seen=seen, fix=DEGRADED)
     else:
-        expected = msg("a loss shown, or a loss of {margin} excluded, at {error}", margin, error)
-        seen = msg("not settled after {samples} samples: {seen}", judged.samples, seen)
+        expected = msg("a loss shown, or a loss of {margin} excluded, at {error}", margin=margin, error=error)
+        seen = msg("not settled after {samples} samples: {seen}", samples=judged.samples, seen=seen)
         yield unsettled(expected=expected, seen=seen, fix=_more(judged))
 
 
@@ -262,8 +321,8 @@ def _bounds(judged: Observer) -> str:
     assert last
     low, value, high = (round(100 * share, 1) + 0.0 for share in (last.low, last.change, last.high))  # no -0.0
     if judged.decision is Decision.DEGRADED and question.before and not question.slack:
-        return msg("{value:+.1f} points, by the test of signs", value)
-    return msg("{value:+.1f} points (bounds {low:+.1f} and {high:+.1f})", value, low, high)
+        return msg("{value:+.1f} points, by the test of signs", value=value)
+    return msg("{value:+.1f} points (bounds {low:+.1f} and {high:+.1f})", value=value, low=low, high=high)
 
 
 def _more(judged: Observer) -> str:
@@ -272,24 +331,31 @@ def _more(judged: Observer) -> str:
         return msg("ask for more problems (--problems), or take all samples (--resume)")
     problems = question.problems + judged.more // question.repeats
     where = msg(" in the reference run and here") if question.before else ""
-    told = (judged.more, problems, where)
     return msg(
         "about {more} more samples would settle it if the change is as measured: --problems "
         "{problems}{where}; or a wider --margin",
-        *told,
+        more=judged.more,
+        problems=problems,
+        where=where,
     )
 
 
 def _against_threshold(reached: Estimate, threshold: float) -> Findings:
     if reached.high < threshold:
-        expected = msg("an accuracy of at least {threshold:.2f}", threshold)
+        expected = msg("an accuracy of at least {threshold:.2f}", threshold=threshold)
         yield fail(expected=expected, seen=_said(reached), fix=DEGRADED)
     elif reached.low < threshold:
-        expected = msg("an interval on one side of {threshold:.2f}", threshold)
+        expected = msg("an interval on one side of {threshold:.2f}", threshold=threshold)
         fix = msg("ask for more problems (--problems): the interval narrows with their number")
         yield unsettled(expected=expected, seen=_said(reached), fix=fix)
 
 
 def _said(estimate: Estimate) -> str:
-    told = (estimate.name, 100 * estimate.value, 100 * estimate.level, 100 * estimate.low, 100 * estimate.high)
-    return msg("{name} {value:.2f} % ({level:.0f} % interval {low:.1f} to {high:.1f})", *told)
+    return msg(
+        "{name} {value:.2f} % ({level:.0f} % interval {low:.1f} to {high:.1f})",
+        name=estimate.name,
+        value=100 * estimate.value,
+        level=100 * estimate.level,
+        low=100 * estimate.low,
+        high=100 * estimate.high,
+    )

@@ -16,8 +16,8 @@ LEAST = 5
 
 @check(
     "probe/crowd",
-    "Answers among many requests are as good as alone",
-    why="The evaluation client asks many at once; faults of large batches and shared buffers show only there.",
+    msg("Answers among many requests are as good as alone"),
+    why=msg("The evaluation client asks many at once; faults of large batches and shared buffers show only there."),
 )
 def crowd(run: ProbeRun) -> Findings:
     """After its samples the probe asks up to 20 of the problems once more, one at a time, for at most a quarter of
@@ -50,13 +50,15 @@ def crowd(run: ProbeRun) -> Findings:
     pairs = [(*_among_many(run, rows[sample.problem]), grade.correct) for sample, grade in alone]
     pairs = [pair for pair in pairs if pair[0]]
     p_value = better_alone_p(pairs)
-    told = (
-        len(pairs),
-        sum(right for _, _, right in pairs),
-        100 * sum(right / asked for asked, right, _ in pairs) / len(pairs),
+    seen = msg(
+        "of {alone} problems asked alone {right} were right; among many they are so in {crowd:.0f} %",
+        alone=len(pairs),
+        right=sum(right for _, _, right in pairs),
+        crowd=100 * sum(right / asked for asked, right, _ in pairs) / len(pairs),
     )
-    seen = msg("of {alone} problems asked alone {right} were right; among many they are so in {crowd:.0f} %", *told)
-    expected = msg("as many right answers among {concurrency} requests at once as alone", run.settings.concurrency)
+    expected = msg(
+        "as many right answers among {concurrency} requests at once as alone", concurrency=run.settings.concurrency
+    )
     fix = msg("try --max-num-seqs 32 or less, then --enforce-eager, then without prefix caching")
     yield judged(p_value, expected=expected, seen=seen, fix=fix)
 

@@ -58,8 +58,8 @@ _ALL_REASONING = msg(
 
 @check(
     "probe/degenerate",
-    "Answers are text, not garbage",
-    why='A deployment that answers "!!!!" or loops starts, streams and stops like a healthy one.',
+    msg("Answers are text, not garbage"),
+    why=msg('A deployment that answers "!!!!" or loops starts, streams and stops like a healthy one.'),
 )
 def degenerate(run: ProbeRun) -> Findings:
     r"""Searches every answer for signs of a broken deployment.
@@ -139,8 +139,12 @@ def _signs(run: ProbeRun, signs: dict[str, list[Sample]]) -> Iterator[Finding]:
         if name != "implausible_words" and not _client_reads(sample)
     }
     if surely(garbage.values(), answered) > MOST and not any(finding.level is Level.FAIL for finding in found):
-        told = (len(garbage), len(answered), excerpt(next(iter(garbage.values())).text))
-        seen = msg("{garbage} of {answered} answers have one of these signs, such as {text}", *told)
+        seen = msg(
+            "{garbage} of {answered} answers have one of these signs, such as {text}",
+            garbage=len(garbage),
+            answered=len(answered),
+            text=excerpt(next(iter(garbage.values())).text),
+        )
         yield fail(expected=_TEXT, seen=seen, fix=GARBAGE)
 
 
@@ -151,8 +155,13 @@ def _sign(name: str, samples: list[Sample], answered: Sequence[Sample], limits: 
     told: Callable[..., Finding] = warn
     if name != "implausible_words" and not all_reasoning:
         told = fail if low > limits[1] else unsettled if low > limits[0] else warn
-    said = (name, len(samples), len(answered), excerpt(samples[0].text))
-    seen = msg("{name}: {samples} of {answered} answers, such as {text}", *said)
+    seen = msg(
+        "{name}: {samples} of {answered} answers, such as {text}",
+        name=name,
+        samples=len(samples),
+        answered=len(answered),
+        text=excerpt(samples[0].text),
+    )
     repair = _ALL_REASONING if all_reasoning else REPAIRS.get(name, GARBAGE)
     return told(expected=_TEXT, seen=seen, fix=repair)
 
@@ -181,12 +190,13 @@ def _cut_short(run: ProbeRun) -> Iterator[Finding]:
         return
     able = sum(grade.correct for _, grade in answered) >= LEFT_OPEN * len(cut)
     told = fail if low > CUT_OFTEN and able else warn
-    said = (len(cut), len(answered), excerpt(cut[0].text.rstrip()[-60:]))
     expected = msg("answers that end where a sentence does")
     seen = msg(
         "{cut} of {answered} answers break off in a sentence, although finish_reason is “stop”, and "
-        "only about one break in four shows; one ends in {rstrip}",
-        *said,
+        "only about one break in four shows; one ends in {text}",
+        cut=len(cut),
+        answered=len(answered),
+        text=excerpt(cut[0].text.rstrip()[-60:]),
     )
     fix = msg(
         "compare eos_token_id and stop strings in generation_config.json with the end-of-turn token of the "
@@ -215,7 +225,7 @@ def _deaf(run: ProbeRun) -> Iterator[Finding]:
         own_way = bool(_REFUSAL.search(text)) or any(run.problems[problem].letters for problem in same)
         told = fail if low > DEAF and not own_way else warn
         expected = msg("answers that depend on the question")
-        seen = msg("{same} problems got the same text: {text}", len(same), excerpt(text))
+        seen = msg("{same} problems got the same text: {text}", same=len(same), text=excerpt(text))
         fix = msg("look whether the prompt reaches the model: chat template, tokenizer, a cache or a stub in front")
         yield told(expected=expected, seen=seen, fix=fix)
 
@@ -231,11 +241,14 @@ def _swapped(run: ProbeRun) -> Iterator[Finding]:
     swapped = [sample for sample, grade in graded if not grade.correct and len(right.get(sample.text, ())) == 1]
     if surely(swapped, answered) > TOLERATED:
         other = run.problems[min(right[swapped[0].text])].id
-        told = (len(swapped), len(answered), run.problems[swapped[0].problem].id, other, excerpt(swapped[0].text))
         seen = msg(
             "{swapped} of {answered} are word for word right answers to other problems; {id} got that of {other}: "
             "{text}",
-            *told,
+            swapped=len(swapped),
+            answered=len(answered),
+            id=run.problems[swapped[0].problem].id,
+            other=other,
+            text=excerpt(swapped[0].text),
         )
         fix = msg(
             "look for what mixes requests up where several run: a shared buffer or cache in front of the engine or "
@@ -259,8 +272,13 @@ def _languages(run: ProbeRun) -> Iterator[Finding]:
     other = [(sample, script) for sample, script in said if script and asked[sample.problem] not in {"", script}]
     if other and surely([sample for sample, _ in other], answered) > TOLERATED:
         sample, script = other[0]
-        told = (len(other), len(said), script, excerpt(sample.text))
-        seen = msg("{other} of {said} are in another ({script}), such as {text}", *told)
+        seen = msg(
+            "{other} of {said} are in another ({script}), such as {text}",
+            other=len(other),
+            said=len(said),
+            script=script,
+            text=excerpt(sample.text),
+        )
         fix = msg(
             "if the model knows the question's language, check that the tokenizer and the chat template are "
             "those of the weights"
@@ -277,9 +295,13 @@ def _copies(run: ProbeRun) -> Iterator[Finding]:
     long = [text for row in texts if max(map(len, row)) >= _LONG_CHARACTERS for text in row[1:]]
     same = sum(len(set(row)) == 1 for row in texts)
     if run.settings.temperature >= 0.3 and len(long) >= 10 and same >= _NEARLY_ALL * len(texts):
-        expected = msg("answers that vary at temperature {temperature:g}", run.settings.temperature)
-        told_of = (len(rows[0]), same, len(rows))
-        seen = msg("all {each} answers to {same} of {problems} problems are the same text", *told_of)
+        expected = msg("answers that vary at temperature {temperature:g}", temperature=run.settings.temperature)
+        seen = msg(
+            "all {each} answers to {same} of {problems} problems are the same text",
+            each=len(rows[0]),
+            same=same,
+            problems=len(rows),
+        )
         fix = msg(
             "see endpoint/sampling: a pinned seed, an ignored temperature, top_k 1 in generation_config.json or a "
             "cache of answers makes pass@n equal avg@n"
@@ -298,18 +320,26 @@ def _flips(run: ProbeRun) -> Iterator[Finding]:
     flipped = [row for row in rows if len({run.grades[place].extracted for place in row}) > 1]
     interval = clopper_pearson(len(flipped), len(rows))
     if not flipped:
-        said = (len(rows), 100 * interval.high)
-        yield note(msg("no answer of {rows} problems differs at temperature 0 (at most {high:.1f} %)", *said))
+        yield note(
+            msg(
+                "no answer of {rows} problems differs at temperature 0 (at most {high:.1f} %)",
+                rows=len(rows),
+                high=100 * interval.high,
+            )
+        )
         return
     answers = joined(" and ", sorted({run.grades[place].extracted or msg("none") for place in flipped[0]})[:3])
     alike = median(_common_start([run.samples[place] for place in row]) for row in flipped)
     told = fail if interval.low > MOST and alike < NO_PREFIX_CHARACTERS else warn
-    shown = (len(flipped), len(rows), run.problems[run.samples[flipped[0][0]].problem].id, answers, alike)
     expected = msg("the same final answer every time at temperature 0")
     seen = msg(
         "{flipped} of {rows} problems got different ones ({id}: {answers}); the texts are alike in "
         "their first {alike:g} characters",
-        *shown,
+        flipped=len(flipped),
+        rows=len(rows),
+        id=run.problems[run.samples[flipped[0][0]].problem].id,
+        answers=answers,
+        alike=alike,
     )
     fix = msg(
         "if it matters, ask for batch-invariant kernels; where texts part at once, look for a race between "

@@ -18,8 +18,10 @@ _SEVERAL = 3
 
 @check(
     "probe/same-prompt",
-    "The samples of a problem have the same prompt",
-    why="Answers to other prompts than the problem's own are wrong, or right by another template's instructions.",
+    msg("The samples of a problem have the same prompt"),
+    why=msg(
+        "Answers to other prompts than the problem's own are wrong, or right by another template's instructions."
+    ),
 )
 def same_prompt(run: ProbeRun) -> Findings:
     """The samples of a problem are requests with the same messages, so that a healthy server counts the same
@@ -50,14 +52,19 @@ def same_prompt(run: ProbeRun) -> Findings:
         raise NotApplicable(msg("no problem has two samples whose prompt tokens are counted"))
     unlike = [each for each in several if len(set(each)) > 1]
     if not unlike:
-        yield note(msg("{problems} problems", len(several)))
+        yield note(msg("{problems} problems", problems=len(several)))
         return
     more = [each for each in unlike if max(each) > each[0] + _CLEARLY_MORE and not _cached(each)]
     found = fail if len(more) >= _SEVERAL else warn
     shown = ", ".join(map(str, (more or unlike)[0]))
     yield found(
         expected=msg("as many prompt_tokens for each sample of a problem, whose messages are the same"),
-        seen=msg("{shown}; so for {unlike} of {problems} problems", shown, len(unlike), len(several)),
+        seen=msg(
+            "{shown}; so for {unlike} of {problems} problems",
+            shown=shown,
+            unlike=len(unlike),
+            problems=len(several),
+        ),
         fix=msg("compare the chat templates of all replicas, then look for prompts that requests share"),
     )
 

@@ -21,8 +21,8 @@ _FEWEST_ROUNDS = 3
 
 @check(
     "probe/steady",
-    "The last answers are as good and as quick as the first",
-    why="The service asks for hours; what a server loses in minutes, it loses there many times over.",
+    msg("The last answers are as good and as quick as the first"),
+    why=msg("The service asks for hours; what a server loses in minutes, it loses there many times over."),
 )
 def steady(run: ProbeRun) -> Findings:
     """The probe asks each problem once, then each once more, and so on. With a healthy server the answers of the
@@ -58,7 +58,10 @@ def _worse(run: ProbeRun, rows: Sequence[Sequence[int]]) -> Iterator[Finding]:
     first, last = ([run.grades[row[place]].correct for row in rows] for place in (0, -1))
     p_value = loss_p([(1, right) for right in first], [(1, right) for right in last])
     seen = msg(
-        "{first} of {rows} were right in the first round, {last} in the last", sum(first), len(rows), sum(last)
+        "{first} of {rows} were right in the first round, {last} in the last",
+        first=sum(first),
+        rows=len(rows),
+        last=sum(last),
     )
     fix = msg("restart the server and ask again; then look for what fills or grows: a cache, memory, a queue")
     expected = msg("as many right answers in the last round as in the first")
@@ -73,7 +76,10 @@ def _later(run: ProbeRun, rows: Sequence[Sequence[int]]) -> Iterator[Finding]:
     rising = len(waits_s) >= _FEWEST_ROUNDS and all(one < other for one, other in pairwise(waits_s))
     if rising and waits_s[-1] > max(_TIMES_LATER * waits_s[0], waits_s[0] + _LATER_S):
         expected = msg("first texts as soon at the end as at the beginning")
-        told = (waits_s[0], waits_s[-1])
-        seen = msg("after {first:.1f} s in the second round and {last:.1f} s in the last (medians)", *told)
+        seen = msg(
+            "after {first:.1f} s in the second round and {last:.1f} s in the last (medians)",
+            first=waits_s[0],
+            last=waits_s[-1],
+        )
         fix = msg("look for what grows with each request: a history, a list, a log; the client's run is longer")
         yield warn(expected=expected, seen=seen, fix=fix)

@@ -18,8 +18,8 @@ _OF_OTHERS, _FEW = frozenset({"content_filter", "abort", "error"}), 0.02
 
 @check(
     "probe/truncated",
-    "Answers end by themselves",
-    why="An answer that is cut at max_tokens is scored by the last number in it.",
+    msg("Answers end by themselves"),
+    why=msg("An answer that is cut at max_tokens is scored by the last number in it."),
 )
 def truncated(run: ProbeRun) -> Findings:
     """Counts answers with finish_reason "length": they reached max_tokens.
@@ -75,10 +75,17 @@ def truncated(run: ProbeRun) -> Findings:
         return
     told = fail if surely(endless, answered) > NEVER_ENDS else undecided
     expected = msg("answers that end before max_tokens")
-    thinking = msg(", {reasoned} of them while reasoning", len(reasoned)) if reasoned else ""
-    rambling = msg(", {endless} going on without end", len(endless)) if endless else ""
-    said = (len(filled), len(answered), most, thinking, rambling, excerpt(filled[0].text[-60:]))
-    seen = msg("{filled} of {answered} were cut at max_tokens={most}{value}{value2}; one ends in {last}", *said)
+    thinking = msg(", {reasoned} of them while reasoning", reasoned=len(reasoned)) if reasoned else ""
+    rambling = msg(", {endless} going on without end", endless=len(endless)) if endless else ""
+    seen = msg(
+        "{count} of {answered} were cut at max_tokens={most}{thinking}{rambling}; one ends in {last}",
+        count=len(filled),
+        answered=len(answered),
+        most=most,
+        thinking=thinking,
+        rambling=rambling,
+        last=excerpt(filled[0].text[-60:]),
+    )
     fix = msg("give reasoning more room (--max-tokens, --max-model-len), or repair the end-of-turn token")
     yield told(expected=expected, seen=seen, fix=fix)
 
@@ -89,8 +96,13 @@ def _ended_by_others(answered: Sequence[Sample]) -> Findings:
     if not ended:
         return
     told = fail if surely(ended, answered) > _FEW else warn
-    said = (len(ended), len(answered), ended[0].finish_reason, excerpt(ended[0].text[-60:]))
-    seen = msg('{ended} of {answered} have finish_reason "{reason}"; one ends in {last}', *said)
+    seen = msg(
+        '{ended} of {answered} have finish_reason "{reason}"; one ends in {last}',
+        ended=len(ended),
+        answered=len(answered),
+        reason=ended[0].finish_reason,
+        last=excerpt(ended[0].text[-60:]),
+    )
     fix = msg("take the filter in front of the engine out, or look into the server's log for what ended them")
     yield told(expected=msg("answers that end by themselves"), seen=seen, fix=fix)
 
@@ -102,12 +114,14 @@ def _ends_early(sample: Sample, max_tokens: int) -> bool:
 def _said_length(told: Callable[..., Finding], early: Sequence[Sample], answered: int, max_tokens: int) -> Finding:
     """Answers with finish_reason "length" that max_tokens did not cut."""
     first = early[0]
-    expected = msg('finish_reason "length" only for answers of max_tokens={max_tokens}', max_tokens)
-    said = (len(early), answered, first.completion_tokens, excerpt(first.text[-60:]))
+    expected = msg('finish_reason "length" only for answers of max_tokens={max_tokens}', max_tokens=max_tokens)
     seen = msg(
         '{early} of {answered} have finish_reason "length" after fewer tokens; one after '
         "{completion_tokens}, ending in {text}",
-        *said,
+        early=len(early),
+        answered=answered,
+        completion_tokens=first.completion_tokens,
+        text=excerpt(first.text[-60:]),
     )
     fix = msg(
         'if they ended by themselves, report "stop" (endpoint/max-tokens); if they were cut, raise the context '

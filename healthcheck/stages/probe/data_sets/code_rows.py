@@ -54,9 +54,13 @@ def _apps(identity: str, row: Mapping[str, object]) -> Problem:
         raise UsageError(msg("its input_output is to have “inputs” and “outputs” alone: no function is called"))
     inputs, outputs = _texts(tests, "inputs"), _texts(tests, "outputs")
     if not 0 < len(inputs) == len(outputs) or sum(map(len, outputs)) > _MOST_OUTPUT_CHARS:
-        told = (len(inputs), len(outputs), _MOST_OUTPUT_CHARS)
         raise UsageError(
-            "it has {inputs} inputs and {outputs} outputs: expected are as many, of {most} characters", *told
+            msg(
+                "it has {inputs} inputs and {outputs} outputs: expected are as many, of {most} characters",
+                inputs=len(inputs),
+                outputs=len(outputs),
+                most=_MOST_OUTPUT_CHARS,
+            )
         )
     solutions = _texts({"solutions": _json(row, "solutions")}, "solutions")
     pairs = tuple(text for pair in zip(inputs, outputs, strict=True) for text in pair)
@@ -78,14 +82,16 @@ def _text(row: Mapping[str, object], *names: str) -> str:
         value = row.get(name)
         if isinstance(value, str) and value.strip():
             return value
-    raise UsageError("its {names} is to be a text", " or ".join(map(repr, names)))
+    raise UsageError(msg("its {names} is to be a text", names=" or ".join(map(repr, names))))
 
 
 def _texts(row: Mapping[str, object], name: str) -> list[str]:
     """A list of texts; empty if the row has none."""
     value = row.get(name) or []
     if not isinstance(value, list) or len(value) > _MOST_TEXTS or not all(isinstance(one, str) for one in value):
-        raise UsageError("its {name} is to be a list of at most {most} texts", repr(name), _MOST_TEXTS)
+        raise UsageError(
+            msg("its {name} is to be a list of at most {most} texts", name=repr(name), most=_MOST_TEXTS)
+        )
     return value
 
 
@@ -97,4 +103,4 @@ def _json(row: Mapping[str, object], name: str) -> object:
     try:
         return json_text.load_few(value.encode("utf-8", "surrogatepass"), object, 3 * _MOST_TEXTS)
     except JsonError as error:
-        raise UsageError("its {name} is to be JSON: {error}", repr(name), error) from error
+        raise UsageError(msg("its {name} is to be JSON: {error}", name=repr(name), error=error)) from error

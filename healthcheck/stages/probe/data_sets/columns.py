@@ -42,8 +42,14 @@ def renamed(row: Mapping[str, object], names: Mapping[str, str]) -> Mapping[str,
     for own, theirs in names.items():
         if theirs not in row:
             there = ", ".join(map(str, row)) or msg("nothing")
-            told = (repr(theirs), own, there[:200])
-            raise UsageError("no {theirs}, the column for {own}, in this row (it has {there})", *told)
+            raise UsageError(
+                msg(
+                    "no {theirs}, the column for {own}, in this row (it has {there})",
+                    theirs=repr(theirs),
+                    own=own,
+                    there=there[:200],
+                )
+            )
     left = {name: value for name, value in row.items() if name not in names and name not in names.values()}
     return {**left, **{own: row[theirs] for own, theirs in names.items()}}
 
@@ -60,11 +66,21 @@ def tier(row: Mapping[str, object]) -> str:
         return ""
     text = " ".join(str(value).split())
     if isinstance(value, bool) or not isinstance(value, (str, int, float)) or not 0 < len(text) <= MAX_TIER_CHARS:
-        told = (repr(name), MAX_TIER_CHARS)
-        raise UsageError("its {name} is not a text of at most {max_tier_chars} characters", *told)
+        raise UsageError(
+            msg(
+                "its {name} is not a text of at most {max_tier_chars} characters",
+                name=repr(name),
+                max_tier_chars=MAX_TIER_CHARS,
+            )
+        )
     if text == _RESERVED:
-        said = (repr(name), repr(_RESERVED))
-        raise UsageError("its {name} is {reserved}, as reports call all problems: name it otherwise", *said)
+        raise UsageError(
+            msg(
+                "its {name} is {reserved}, as reports call all problems: name it otherwise",
+                name=repr(name),
+                reserved=repr(_RESERVED),
+            )
+        )
     return text
 
 
@@ -76,15 +92,22 @@ def images(row: Mapping[str, object]) -> tuple[str, ...]:
     """
     for name in _UNREAD:
         if row.get(name):
-            raise UsageError("the column {name} is not read: put pictures into the column 'image'", repr(name))
+            raise UsageError(
+                msg("the column {name} is not read: put pictures into the column 'image'", name=repr(name))
+            )
     name = next((name for name in _IMAGE if row.get(name)), "")
     value = row.get(name) if name else []
     named = [value] if isinstance(value, str) else value
     if not isinstance(named, list) or not all(isinstance(one, str) and one.strip() for one in named):
-        raise UsageError("its {name} is neither a path, nor a data URL, nor a list of them", repr(name))
+        raise UsageError(msg("its {name} is neither a path, nor a data URL, nor a list of them", name=repr(name)))
     if len(named) > MAX_PICTURES:
-        told = (len(named), MAX_PICTURES)
-        raise UsageError("{named} pictures in one row, where at most {max_pictures} are sent", *told)
+        raise UsageError(
+            msg(
+                "{named} pictures in one row, where at most {max_pictures} are sent",
+                named=len(named),
+                max_pictures=MAX_PICTURES,
+            )
+        )
     return tuple(one.strip() for one in named)
 
 
@@ -106,21 +129,27 @@ class Pictures:
     def _one(self, named: str) -> bytes:
         picture = _decoded(named) if named.startswith("data:") else self._file(named)
         if not media_type(picture):
-            raise UsageError("{named} is not a PNG, JPEG, GIF or WebP picture", repr(named[:80]))
+            raise UsageError(msg("{named} is not a PNG, JPEG, GIF or WebP picture", named=repr(named[:80])))
         self._left -= len(picture)
         if self._left < 0:
-            raise UsageError("with this one the pictures have more than {max_bytes} MiB", MAX_BYTES >> 20)
+            raise UsageError(
+                msg("with this one the pictures have more than {max_bytes} MiB", max_bytes=MAX_BYTES >> 20)
+            )
         return picture
 
     def _file(self, named: str) -> bytes:
         if "://" in named:
-            raise UsageError("{named} is an address: nothing is downloaded; save the picture", repr(named[:80]))
+            raise UsageError(
+                msg("{named} is an address: nothing is downloaded; save the picture", named=repr(named[:80]))
+            )
         try:
             path = (self._folder / named).resolve(strict=True)
         except (OSError, RuntimeError, ValueError) as error:
-            raise UsageError("there is no picture {named} beside the data set", repr(named[:80])) from error
+            raise UsageError(
+                msg("there is no picture {named} beside the data set", named=repr(named[:80]))
+            ) from error
         if not path.is_relative_to(self._folder):
-            raise UsageError("the picture {named} lies outside the data set's folder", repr(named[:80]))
+            raise UsageError(msg("the picture {named} lies outside the data set's folder", named=repr(named[:80])))
         return read_bounded(path, MAX_PICTURE_BYTES)
 
 
@@ -128,10 +157,12 @@ def _decoded(address: str) -> bytes:
     head, _, data = address.partition(",")
     if not head.endswith(";base64") or len(data) > MAX_PICTURE_BYTES * 4 // 3 + 4:
         raise UsageError(
-            "a data URL is data:image/…;base64,… of at most {max_picture_bytes} MiB",
-            MAX_PICTURE_BYTES >> 20,
+            msg(
+                "a data URL is data:image/…;base64,… of at most {max_picture_bytes} MiB",
+                max_picture_bytes=MAX_PICTURE_BYTES >> 20,
+            )
         )
     try:
         return base64.b64decode(data, validate=True)
     except binascii.Error as error:
-        raise UsageError("the data URL is not base64 ({error})", error) from error
+        raise UsageError(msg("the data URL is not base64 ({error})", error=error)) from error

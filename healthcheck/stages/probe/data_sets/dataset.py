@@ -86,7 +86,7 @@ def draw(path: Path, count: int, seed: int, names: Mapping[str, str] | None = No
             again += [(first, row)] if first is not row else []
     listed.refuse_counted_from_one(path, places)
     if not found:
-        raise UsageError("{path} has no problems", path)
+        raise UsageError(msg("{path} has no problems", path=path))
     _refuse_without_judge(path, found.values())
     _refuse_contradictions(again)
     rows = _all_with_tiers(found.values())
@@ -112,7 +112,7 @@ def _named(path: Path, place: int) -> Iterator[None]:
     try:
         yield
     except UsageError as error:
-        raise UsageError("{path}:{place}: {error}", path, place, error) from error
+        raise UsageError(msg("{path}:{place}: {error}", path=path, place=place, error=error)) from error
 
 
 def _illustrated(row: _Row, pictures: columns.Pictures) -> Problem:
@@ -122,8 +122,13 @@ def _illustrated(row: _Row, pictures: columns.Pictures) -> Problem:
         UsageError: a picture cannot be sent, or math-verify cannot read the answer, an expression.
     """
     if row.problem.kind is AnswerKind.EXPRESSION and not expressions.readable(row.problem.answer):
-        told = (judge.PACKAGE, repr(row.problem.answer[:80]))
-        raise UsageError("{package} does not read the answer {answer}: write it as LaTeX, or in plain words", *told)
+        raise UsageError(
+            msg(
+                "{package} does not read the answer {answer}: write it as LaTeX, or in plain words",
+                package=judge.PACKAGE,
+                answer=repr(row.problem.answer[:80]),
+            )
+        )
     if not row.images:
         return row.problem
     images = pictures.read(row.images)
@@ -156,10 +161,12 @@ def _problem(identity: str, row: Mapping[str, object]) -> Problem:
             answer=answer.strip().upper(), letters=letters, language=_language(question),
         )  # fmt: skip
     if letters:
-        raise UsageError("the answer {answer} is none of the letters {letters}", repr(answer[:80]), letters)
+        raise UsageError(
+            msg("the answer {answer} is none of the letters {letters}", answer=repr(answer[:80]), letters=letters)
+        )
     _, mark, final = answer.rpartition(_GOLD)
     if mark and not final.strip():
-        raise UsageError("nothing follows the last {gold} of the answer", _GOLD)
+        raise UsageError(msg("nothing follows the last {gold} of the answer", gold=_GOLD))
     gold = (final if mark else answer).strip()
     return Problem(
         id=identity, family="gsm8k" if mark else "qa", tier="", question=question, answer=gold,
@@ -177,14 +184,18 @@ def _accepted(row: Mapping[str, object]) -> tuple[str, ...]:
     if given is None:
         return ()
     if not isinstance(given, list) or not 0 < len(given) <= _MOST_ACCEPTED or not all(map(_is_text, given)):
-        raise UsageError("its answers are not a list of at most {most} texts", _MOST_ACCEPTED)
+        raise UsageError(msg("its answers are not a list of at most {most} texts", most=_MOST_ACCEPTED))
     if listed.letters_of(row):
-        raise UsageError("it has answers of several persons, and letters to choose from: leave one of them away")
+        raise UsageError(
+            msg("it has answers of several persons, and letters to choose from: leave one of them away")
+        )
     if len(given) < _PERSONS and max(soft_score(one, given) for one in given) <= 0.5:
         raise UsageError(
-            "its {count} answers are of different words, and none would be right: “answers” are of several "
-            "persons, not other names of one answer; write one as “answer”",
-            len(given),
+            msg(
+                "its {count} answers are of different words, and none would be right: “answers” are of several "
+                "persons, not other names of one answer; write one as “answer”",
+                count=len(given),
+            )
         )
     return tuple(given)
 
@@ -208,12 +219,15 @@ def _refuse_ungradable(problem: Problem) -> None:
         if not graded.correct:
             seen = msg("no answer is found in it")
             if graded.extracted:
-                seen = msg("{extracted} is read from it", repr(graded.extracted[:80]))
-            told = (repr(problem.answer[:80]), repr(form[:120]), seen)
+                seen = msg("{extracted} is read from it", extracted=repr(graded.extracted[:80]))
             raise UsageError(
-                "the answer {answer} would not be graded right when a model gives it as {form}: "
-                "{seen}. Write it as a number, as LaTeX or in plain words",
-                *told,
+                msg(
+                    "the answer {answer} would not be graded right when a model gives it as {form}: "
+                    "{seen}. Write it as a number, as LaTeX or in plain words",
+                    answer=repr(problem.answer[:80]),
+                    form=repr(form[:120]),
+                    seen=seen,
+                )
             )
 
 
@@ -223,11 +237,16 @@ def _refuse_without_judge(path: Path, rows: Collection[_Row]) -> None:
     places = [row.place for row in rows if row.problem.kind is AnswerKind.EXPRESSION]
     if places and not judge.installed():
         named = ", ".join(map(str, places[:_MOST_NAMED])) + (" …" if len(places) > _MOST_NAMED else "")
-        told = (path, len(places), named, judge.PACKAGE, extras.install_command(judge.PACKAGE))
         raise UsageError(
-            "{path}: the answers of {places} rows are expressions ({named}), which {package} judges: "
-            "{install_command}",
-            *told,
+            msg(
+                "{path}: the answers of {places} rows are expressions ({named}), which {package} judges: "
+                "{install_command}",
+                path=path,
+                places=len(places),
+                named=named,
+                package=judge.PACKAGE,
+                install_command=extras.install_command(judge.PACKAGE),
+            )
         )
 
 
@@ -238,11 +257,16 @@ def _refuse_failing(rows: Sequence[_Row]) -> None:
         graded = [*pool.map(lambda row: grade(row.problem, row.problem.worked), runs)]
     for row, one in zip(runs, graded, strict=True):
         if not one.correct:
-            told = (row.file, row.place, one.extracted, sys.base_prefix)
             raise UsageError(
-                "{path}:{place}: the row's own solution has to pass its tests, and it does not ({said}): correct "
-                "the row, remove it, or install what it imports for the Python in {python}, which runs it",
-                *told,
+                msg(
+                    "{path}:{place}: the row's own solution has to pass its tests, and it does not ({said}): "
+                    "correct "
+                    "the row, remove it, or install what it imports for the Python in {python}, which runs it",
+                    path=row.file,
+                    place=row.place,
+                    said=one.extracted,
+                    python=sys.base_prefix,
+                )
             )
 
 
@@ -251,17 +275,16 @@ def _refuse_contradictions(again: Iterable[tuple[_Row, _Row]]) -> None:
     for first, second in again:
         before, now = first.problem.answer, second.problem.answer
         if not first.problem.kind.runs and now != before and not grade(first.problem, now).correct:
-            told = (
-                second.file,
-                second.place,
-                f"{first.file.name}:{first.place}",
-                repr(now[:80]),
-                repr(before[:80]),
-            )
             raise UsageError(
-                "{path}:{place}: the question of {earlier} again, but its answer is {now}, and {before} "
-                "there: correct one of them, or remove both rows",
-                *told,
+                msg(
+                    "{path}:{place}: the question of {earlier} again, but its answer is {now}, and {before} "
+                    "there: correct one of them, or remove both rows",
+                    path=second.file,
+                    place=second.place,
+                    earlier=f"{first.file.name}:{first.place}",
+                    now=repr(now[:80]),
+                    before=repr(before[:80]),
+                )
             )
 
 
@@ -281,9 +304,15 @@ def _text(row: Mapping[str, object], name: str) -> str:
         return str(value)
     if value is None or not str(value).strip():
         there = ", ".join(map(str, row)) or msg("nothing")
-        empty = msg("{name} is empty", repr(name)) if name in row else msg("no {name}", repr(name))
-        told = (empty, there[:200], name)
+        empty = msg("{name} is empty", name=repr(name)) if name in row else msg("no {name}", name=repr(name))
         raise UsageError(
-            "{empty} in this row (it has {there}); --set columns.{name}=NAME names another column", *told
+            msg(
+                "{empty} in this row (it has {there}); --set columns.{name}=NAME names another column",
+                empty=empty,
+                there=there[:200],
+                name=name,
+            )
         )
-    raise UsageError("{name} is {value}, and not one text or number", repr(name), repr(str(value)[:80]))
+    raise UsageError(
+        msg("{name} is {value}, and not one text or number", name=repr(name), value=repr(str(value)[:80]))
+    )

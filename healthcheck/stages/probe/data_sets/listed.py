@@ -43,8 +43,10 @@ def lettered(row: Mapping[str, object]) -> Mapping[str, object]:
     if not name:
         return row
     if letters_of(row):
-        raise UsageError("it has choices under {name} and under letters: leave one of them away", repr(name))
-    texts, labels = _lists(row[name], msg("its {name}", repr(name)))
+        raise UsageError(
+            msg("it has choices under {name} and under letters: leave one of them away", name=repr(name))
+        )
+    texts, labels = _lists(row[name], msg("its {name}", name=repr(name)))
     answer = row.get("answer")
     found = {place for place in _readings(answer, texts, labels) if place < len(texts)}
     if len(found) != 1:
@@ -67,10 +69,12 @@ def refuse_counted_from_one(path: Path, places: Sequence[int]) -> None:
     """
     if len(places) >= _MANY and 0 not in places:
         raise UsageError(
-            "{path}: none of its {places} answers is 0, the place of the first choice: are they counted "
-            "from 1? Write letters in their place",
-            path,
-            len(places),
+            msg(
+                "{path}: none of its {places} answers is 0, the place of the first choice: are they counted "
+                "from 1? Write letters in their place",
+                path=path,
+                places=len(places),
+            )
         )
 
 
@@ -84,14 +88,22 @@ def _lists(value: object, what: str) -> tuple[list[object], list[str]]:
     if isinstance(value, Mapping):
         labels, value = value.get("label"), value.get("text")
     if not isinstance(value, list) or not all(_is_text(choice) for choice in value):
-        raise UsageError("{what} is not a list of texts (a CSV file has a column for each choice: A, B, …)", what)
+        raise UsageError(
+            msg("{what} is not a list of texts (a CSV file has a column for each choice: A, B, …)", what=what)
+        )
     if not 2 <= len(value) <= len(LETTERS):
-        told = (what, len(value), len(LETTERS))
-        raise UsageError("{what} has {value} choices, where 2 to {letters} are asked", *told)
+        raise UsageError(
+            msg(
+                "{what} has {value} choices, where 2 to {letters} are asked",
+                what=what,
+                value=len(value),
+                letters=len(LETTERS),
+            )
+        )
     if labels is None:
         return value, list(LETTERS[: len(value)])
     if not isinstance(labels, list) or len(labels) != len(value) or len(set(map(str, labels))) < len(labels):
-        raise UsageError("{what} has no label of its own for each text", what)
+        raise UsageError(msg("{what} has no label of its own for each text", what=what))
     return value, [str(label) for label in labels]
 
 
@@ -114,11 +126,15 @@ def _readings(answer: object, texts: Sequence[object], labels: Sequence[str]) ->
 def _unclear(answer: object, found: set[int], count: int) -> str:
     letters = LETTERS[0] + " to " + LETTERS[count - 1]
     if not found:
-        told = (repr(str(answer)[:80]), count, letters, count - 1)
         return msg(
             "the answer {answer} is none of its {count} choices: it is to be a letter from {letters}, a "
-            "place from 0 to {count2}, or the text of a choice",
-            *told,
+            "place from 0 to {last_place}, or the text of a choice",
+            answer=repr(str(answer)[:80]),
+            count=count,
+            letters=letters,
+            last_place=count - 1,
         )
     named = " or ".join(LETTERS[place] for place in sorted(found))
-    return msg("the answer {answer} can mean choice {named}: write the letter", repr(str(answer)[:80]), named)
+    return msg(
+        "the answer {answer} can mean choice {named}: write the letter", answer=repr(str(answer)[:80]), named=named
+    )

@@ -13,6 +13,7 @@ from pathlib import Path
 from healthcheck.errors import UsageError, reason_of
 from healthcheck.stages.probe.data_sets.rows import rows_of
 from healthcheck.system.files import read_text
+from healthcheck.text.messages import msg
 
 MAX_BYTES = 2**28
 _SPLITS = ("test", "val")
@@ -34,12 +35,17 @@ def files_of(path: Path) -> tuple[Path, ...]:
         chosen = [each for each in here if each.stem in _SPLITS] or here
         if len(chosen) > 1:
             named = ", ".join(each.name for each in chosen[:_MOST_NAMED]) + (" …" if chosen[_MOST_NAMED:] else "")
-            raise UsageError("{path} has several files of problems: name one of {named}", place, named)
+            raise UsageError(
+                msg("{path} has several files of problems: name one of {named}", path=place, named=named)
+            )
         for files in (chosen, *(_split(place / name) for name in _SPLITS)):
             if files and (files is chosen or _has_answers(files[0])):
                 return tuple(files)
     raise UsageError(
-        "{path} has no JSON, JSON lines or CSV file, nor a folder “test” or “val” of them with answers", path
+        msg(
+            "{path} has no JSON, JSON lines or CSV file, nor a folder “test” or “val” of them with answers",
+            path=path,
+        )
     )
 
 
@@ -59,9 +65,9 @@ def _inside(folder: Path) -> list[Path]:
     try:
         names = sorted(each for each in folder.iterdir() if not each.name.startswith("."))
     except OSError as error:
-        raise UsageError("cannot read {path}: {reason}", folder, reason_of(error)) from error
+        raise UsageError(msg("cannot read {path}: {reason}", path=folder, reason=reason_of(error))) from error
     if len(names) > _MOST_FILES:
-        raise UsageError("{path} has more than {most} files", folder, _MOST_FILES)
+        raise UsageError(msg("{path} has more than {most} files", path=folder, most=_MOST_FILES))
     return [each for each in names if os.path.realpath(each).startswith(f"{root}{os.sep}")]
 
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 from healthcheck.errors import UsageError
 from healthcheck.system import json_text
 from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import msg
 
 _MMLU = ("question", "A", "B", "C", "D", "answer")
 """The columns of MMLU's CSV files, which have no header."""
@@ -32,10 +33,15 @@ def rows_of(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]
         return
     for place, row in _json_rows(path, text):
         if place > MAX_ROWS:
-            raise UsageError("{path} has more than {max_rows} rows", path, MAX_ROWS)
+            raise UsageError(msg("{path} has more than {max_rows} rows", path=path, max_rows=MAX_ROWS))
         if not isinstance(row, dict):
             raise UsageError(
-                "{path}:{place}: not a JSON object but {line}", path, place, repr(json.dumps(row)[:80])
+                msg(
+                    "{path}:{place}: not a JSON object but {line}",
+                    path=path,
+                    place=place,
+                    line=repr(json.dumps(row)[:80]),
+                )
             )
         yield place, row
 
@@ -54,7 +60,7 @@ def _parsed(place: str, text: str, shape: type[_T]) -> _T:
     try:
         return json_text.load_few(text.encode("utf-8", "surrogatepass"), shape, _MAX_VALUES)
     except JsonError as error:
-        raise UsageError("{place}: not JSON: {error}", place, error) from error
+        raise UsageError(msg("{place}: not JSON: {error}", place=place, error=error)) from error
 
 
 def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
@@ -68,7 +74,9 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]
         for row in reader:
             yield reader.line_num, {str(key).strip(): value for key, value in row.items() if key is not None}
     except csv.Error as error:
-        raise UsageError("{path}:{line_num}: not CSV: {error}", path, reader.line_num, error) from error
+        raise UsageError(
+            msg("{path}:{line_num}: not CSV: {error}", path=path, line_num=reader.line_num, error=error)
+        ) from error
 
 
 def _is_problem(first: Sequence[str]) -> bool:

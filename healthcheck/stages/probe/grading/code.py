@@ -24,7 +24,7 @@ from healthcheck.stages.probe.grading import code_child
 from healthcheck.stages.probe.problems import AnswerKind, Problem
 from healthcheck.system import files, json_text
 from healthcheck.system.json_text import JsonError
-from healthcheck.text.messages import joined
+from healthcheck.text.messages import joined, msg
 
 AT_ONCE = len(os.sched_getaffinity(0))
 """How many answers run at the same time."""
@@ -66,11 +66,14 @@ def mode() -> Mode:
             return each
         why.append(trouble)
     raise Blocked(
-        "code in answers runs only in a sandbox, and here no program can be isolated (no user namespaces) or "
-        "confined (no Landlock, which Linux has since 5.13): {why}. Allow user namespaces ({in_docker}), or remove "
-        "the rows of code",
-        joined("; ", why),
-        IN_DOCKER,
+        msg(
+            "code in answers runs only in a sandbox, and here no program can be isolated (no user namespaces) or "
+            "confined (no Landlock, which Linux has since 5.13): {why}. Allow user namespaces ({in_docker}), or "
+            "remove "
+            "the rows of code",
+            why=joined("; ", why),
+            in_docker=IN_DOCKER,
+        )
     )
 
 
@@ -139,7 +142,9 @@ def _recorded(found: Found, wall_s: float, job: dict[str, object]) -> Recording:
         if recording.ended_by is EndedBy.LOST:
             recording = box.run(setting, mode())[1]
     if recording.ended_by in {EndedBy.SETUP, EndedBy.COPY, EndedBy.LOST}:
-        raise Blocked("the sandbox for an answer could not be started again: {trouble}", recording.trouble)
+        raise Blocked(
+            msg("the sandbox for an answer could not be started again: {trouble}", trouble=recording.trouble)
+        )
     return recording
 
 

@@ -21,6 +21,7 @@ from healthcheck.errors import UsageError
 from healthcheck.stages.probe.grading import math_child
 from healthcheck.system import extras, programs
 from healthcheck.system.processes import started
+from healthcheck.text.messages import msg
 
 PACKAGE = "math-verify"
 MAX_CHARS = 400
@@ -63,8 +64,13 @@ def compare(gold: str, answer: str) -> Verdict:
         UsageError: math-verify is not installed.
     """
     if not installed():
-        told = (PACKAGE, extras.install_command(PACKAGE))
-        raise UsageError("expressions are judged by {package}, which is not installed: {install_command}", *told)
+        raise UsageError(
+            msg(
+                "expressions are judged by {package}, which is not installed: {install_command}",
+                package=PACKAGE,
+                install_command=extras.install_command(PACKAGE),
+            )
+        )
     if max(len(gold), len(answer)) > MAX_CHARS or "__" in gold + answer:
         return Verdict.TOO_LONG
     return _child().ask(gold, answer)
@@ -107,8 +113,13 @@ class Child:
         self._process = process
         if _exchange(process, b"", START_S) != math_child.READY:
             self._end()
-            told = (PACKAGE, extras.install_command(PACKAGE))
-            raise UsageError("{package} is installed, but does not start: reinstall it ({install_command})", *told)
+            raise UsageError(
+                msg(
+                    "{package} is installed, but does not start: reinstall it ({install_command})",
+                    package=PACKAGE,
+                    install_command=extras.install_command(PACKAGE),
+                )
+            )
         return process
 
     def _end(self) -> int:

@@ -57,7 +57,7 @@ def with_settings(asked: ProbeOptions, settings: Sequence[str]) -> ProbeOptions:
         key, equals, text = setting.partition("=")
         name, dot, inner = key.strip().partition(".")
         if not equals or not name:
-            raise UsageError("--set {setting} has no '=': write --set KEY=VALUE", repr(setting))
+            raise UsageError(msg("--set {setting} has no '=': write --set KEY=VALUE", setting=repr(setting)))
         where = f"--set {key.strip()}"
         if dot:
             value = {**said.get(name, {}), inner: _single(name, where, inner, text)}
@@ -82,7 +82,9 @@ def keep(folder: Path, asked: ProbeOptions) -> None:
     try:
         write_atomically(folder / FILE, (_HEAD + as_toml(asked)).encode())
     except OSError as error:
-        raise KitFailure("cannot write {folder}: {reason}", folder / FILE, reason_of(error)) from error
+        raise KitFailure(
+            msg("cannot write {folder}: {reason}", folder=folder / FILE, reason=reason_of(error))
+        ) from error
 
 
 @cache
@@ -159,11 +161,11 @@ def _said(name: str, where: str, take: Callable[[str, Any], object], value: obje
     try:
         return take(name, value)
     except SecretError as error:
-        raise UsageError("{where} is refused: {error}", where, error) from error
+        raise UsageError(msg("{where} is refused: {error}", where=where, error=error)) from error
     except ValueError as error:
         hidden = _table(option) or name == "api_key_env" or str(error).endswith("?")
-        seen = "" if hidden else msg(", not {value}", quoted(value))
-        raise UsageError("{where}: expected {error}{value}", where, error, seen) from error
+        seen = "" if hidden else msg(", not {value}", value=quoted(value))
+        raise UsageError(msg("{where}: expected {error}{value}", where=where, error=error, value=seen)) from error
 
 
 def _known(name: str, where: str) -> Takes:
@@ -171,11 +173,15 @@ def _known(name: str, where: str) -> Takes:
         return takes()[name]
     if name.lower().replace("-", "_") in {"api_key", "apikey", "token", "key"}:
         raise UsageError(
-            "{where} is refused: a key does not belong into a file or a command line; put it into an "
-            "environment variable, and name that with api_key_env",
-            where,
+            msg(
+                "{where} is refused: a key does not belong into a file or a command line; put it into an "
+                "environment variable, and name that with api_key_env",
+                where=where,
+            )
         )
-    raise UsageError("{where}: there is no option {name:.80}{hint}", where, repr(name), hint(name, takes()))
+    raise UsageError(
+        msg("{where}: there is no option {name:.80}{hint}", where=where, name=repr(name), hint=hint(name, takes()))
+    )
 
 
 def _single(name: str, where: str, inner: str, text: str) -> object:
@@ -183,7 +189,9 @@ def _single(name: str, where: str, inner: str, text: str) -> object:
     option = _known(name, where)
     table = _table(option)
     if not table or not inner:
-        raise UsageError("{where}: {name} is {words}, without names in it", where, name, option.words)
+        raise UsageError(
+            msg("{where}: {name} is {words}, without names in it", where=where, name=name, words=option.words)
+        )
     return text if isinstance(table.value_type, inspect.StrType) else _written(text)
 
 
@@ -199,13 +207,13 @@ def _words(shape: object) -> str:
         case inspect.BoolType():
             return msg("true or false")
         case inspect.IntType(ge=None):
-            return msg("a whole number{range}", "")
+            return msg("a whole number{range}", range="")
         case inspect.IntType(ge=low, le=None):
-            return msg("a whole number{range}", msg(", at least {low}", low))
+            return msg("a whole number{range}", range=msg(", at least {low}", low=low))
         case inspect.IntType(ge=low, le=high):
-            return msg("a whole number{range}", msg(" from {low} to {high}", low, high))
+            return msg("a whole number{range}", range=msg(" from {low} to {high}", low=low, high=high))
         case inspect.FloatType(ge=low, le=high):
-            return msg("a number{range}", msg(" from {low} to {high}", low, high))
+            return msg("a number{range}", range=msg(" from {low} to {high}", low=low, high=high))
         case _:
             return msg("a text")
 

@@ -109,7 +109,7 @@ class ProbeOptions:
     )
     max_tokens: Count | None = _request(
         msg("most tokens of an answer"), metavar="N", sends="max_tokens",
-        default=msg("{max_tokens}, or what the context length leaves", _SETTINGS.max_tokens),
+        default=msg("{max_tokens}, or what the context length leaves", max_tokens=_SETTINGS.max_tokens),
     )  # fmt: skip
     stop: values.Texts | None = _request(msg("texts that end an answer"), sends="stop", service=False)
     request_seed: Annotated[int, Meta(ge=0)] | None = _request(
@@ -147,7 +147,9 @@ class ProbeOptions:
     )
     answer_timeout_s: Seconds | None = _server(
         msg("seconds for an answer from its first byte"),
-        default=msg("{answer_s:g}, or one for each token of max_tokens where that is more", _PATIENCE.answer_s),
+        default=msg(
+            "{answer_s:g}, or one for each token of max_tokens where that is more", answer_s=_PATIENCE.answer_s
+        ),
     )
     attempts: Annotated[int, Meta(ge=1, le=100)] | None = _server(
         msg("tries of a request: connection errors, 429 and 5xx are tried again"), default=str(_PATIENCE.attempts)

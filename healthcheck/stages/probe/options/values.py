@@ -60,8 +60,14 @@ def _columns(names: Mapping[str, str]) -> Mapping[str, str]:
     for name in names:
         if name not in COLUMNS:
             near = hint(name, COLUMNS)
-            told = (", ".join(COLUMNS), repr(name), near)
-            raise ValueError(msg("columns that the kit knows ({columns}), and {name:.80} is none{near}", *told))
+            raise ValueError(
+                msg(
+                    "columns that the kit knows ({columns}), and {name:.80} is none{near}",
+                    columns=", ".join(COLUMNS),
+                    name=repr(name),
+                    near=near,
+                )
+            )
     return names
 
 
@@ -70,7 +76,12 @@ def _data_sets(tables: Sequence[Mapping[str, object]]) -> tuple[DataSet, ...]:
     for unknown in (name for table in tables for name in table if name not in known):
         near = hint(unknown, known)
         raise ValueError(
-            msg("{words}, and {unknown:.80} is none of these{hint}", _OF_DATA_SETS, repr(unknown), near)
+            msg(
+                "{words}, and {unknown:.80} is none of these{hint}",
+                words=_OF_DATA_SETS,
+                unknown=repr(unknown),
+                hint=near,
+            )
         )
     found = msgspec.convert(tables, list[_DataSet])
     return tuple(DataSet(file=each.file, problems=each.problems, columns=_columns(each.columns)) for each in found)
@@ -81,14 +92,18 @@ def _further_fields(extra: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
     for name in extra:
         if name in _OWN_FIELDS:
             own = _OWN_FIELDS[name]
-            instead = msg("use the option {own_fields}", own) if own else msg("the kit needs its own value")
-            raise ValueError(msg("further fields, and {name} is none of them: {instead}", name, instead))
+            instead = (
+                msg("use the option {own_fields}", own_fields=own) if own else msg("the kit needs its own value")
+            )
+            raise ValueError(
+                msg("further fields, and {name} is none of them: {instead}", name=name, instead=instead)
+            )
     for name, value in extra.items():
         if _looks_secret(name, value):
             said = msg(
                 "{name:.80} looks like a secret, and the run folder keeps further fields; a key that the "
                 "server wants goes into an environment variable, which api_key_env or headers_env names",
-                repr(name),
+                name=repr(name),
             )
             raise SecretError(said)
     return extra
@@ -98,10 +113,10 @@ def _headers_env(headers: Mapping[str, str]) -> Mapping[str, str]:
     """Header names that are valid in HTTP and that the client does not set."""
     for name in headers:
         if not _HEADER.fullmatch(name):
-            raise ValueError(msg("names of headers, and {name:.80} is none", repr(name)))
+            raise ValueError(msg("names of headers, and {name:.80} is none", name=repr(name)))
         if name.lower() in _OWN_HEADERS:
             raise ValueError(
-                msg("headers that the HTTP client does not set itself, and {name} is one of those", name)
+                msg("headers that the HTTP client does not set itself, and {name} is one of those", name=name)
             )
     return headers
 
@@ -110,12 +125,12 @@ def _headers(headers: Mapping[str, str]) -> Mapping[str, str]:
     """Such names with values that are valid in HTTP; no secrets."""
     for name, value in _headers_env(headers).items():
         if not _VALUE.fullmatch(value):
-            raise ValueError(msg("headers of ASCII without line ends, and {name} has other characters", name))
+            raise ValueError(msg("headers of ASCII without line ends, and {name} has other characters", name=name))
         if says_secret(f"x-{name}") or _looks_secret(name, value):
             said = msg(
                 "{name} looks like a secret, and the run folder keeps headers; put its value into an "
                 "environment variable, and name that with headers_env (or api_key_env)",
-                name,
+                name=name,
             )
             raise SecretError(said)
     return headers
@@ -160,7 +175,9 @@ Texts = Annotated[
         Word | Words,
     ),
 ]
-Prompt = Annotated[str, Meta(pattern=re.escape(QUESTION)), Takes(msg("a text with {question} in it", QUESTION))]
+Prompt = Annotated[
+    str, Meta(pattern=re.escape(QUESTION)), Takes(msg("a text with {question} in it", question=QUESTION))
+]
 Variable = Annotated[str, Meta(pattern=r"\S"), Takes(msg("the name of an environment variable"))]
 Gate = Annotated[
     tuple[float, float, float],
@@ -172,7 +189,7 @@ Headers = Annotated[Mapping[str, Word], Takes(msg("a table of headers"), _header
 HeadersEnv = Annotated[Mapping[str, Word], Takes(msg("a table of headers"), _headers_env)]
 Columns = Annotated[
     Mapping[str, Word],
-    Takes(msg("a table from {names} and so on to columns of the file", ", ".join(COLUMNS[:2])), _columns),
+    Takes(msg("a table from {names} and so on to columns of the file", names=", ".join(COLUMNS[:2])), _columns),
 ]
 DataSets = Annotated[
     tuple[DataSet, ...],

@@ -16,6 +16,7 @@ from healthcheck.stages.probe.problems.arithmetic import arithmetic
 from healthcheck.stages.probe.problems.chinese import arithmetic_zh
 from healthcheck.stages.probe.problems.pictures import address, pictures
 from healthcheck.stages.probe.problems.problem import TIERS, AnswerKind, Dice, Problem, Program, Sign, Step
+from healthcheck.text.messages import msg
 from healthcheck.wire.chat import Message, user
 
 __all__ = [
@@ -78,19 +79,38 @@ def generate(family: str, tier: str, seed: int, count: int) -> tuple[Problem, ..
         UsageError: there is no such family or tier, or it has fewer distinct problems.
     """
     if family not in FAMILIES or tier not in TIERS:
-        told = (family, tier, ", ".join(FAMILIES), ", ".join(TIERS))
-        raise UsageError("no problems {family}/{tier}: families are {families}; tiers {tiers}", *told)
+        raise UsageError(
+            msg(
+                "no problems {family}/{tier}: families are {families}; tiers {tiers}",
+                family=family,
+                tier=tier,
+                families=", ".join(FAMILIES),
+                tiers=", ".join(TIERS),
+            )
+        )
     if count > LARGEST_BANK:
-        said = (LARGEST_BANK, count)
-        raise UsageError("a bank holds at most {largest_bank} problems, and {count} were asked for", *said)
+        raise UsageError(
+            msg(
+                "a bank holds at most {largest_bank} problems, and {count} were asked for",
+                largest_bank=LARGEST_BANK,
+                count=count,
+            )
+        )
     found: dict[tuple[str, tuple[bytes, ...]], Problem] = {}
     for problem in islice(FAMILIES[family](tier, seed), 1000 + count * _DRAWS_PER_PROBLEM):
         if len(found) >= count:
             break
         found.setdefault((problem.question, problem.images), problem)
     if len(found) < count:
-        shown = (family, tier, count, len(found))
-        raise UsageError("{family}/{tier} has no {count} different problems, only {found}", *shown)
+        raise UsageError(
+            msg(
+                "{family}/{tier} has no {count} different problems, only {found}",
+                family=family,
+                tier=tier,
+                count=count,
+                found=len(found),
+            )
+        )
     return tuple(found.values())
 
 

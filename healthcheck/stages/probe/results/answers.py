@@ -36,7 +36,7 @@ def excerpt(text: str) -> str:
 def counted(texts: Iterable[str]) -> str:
     """The most frequent texts with their counts."""
     common = Counter(text[:200] for text in texts).most_common(3)
-    return joined("; ", (msg("{count} × {text}", count, text) for text, count in common))
+    return joined("; ", (msg("{count} × {text}", count=count, text=text) for text, count in common))
 
 
 def surely(shown: Iterable[Sample], answered: Iterable[Sample]) -> float:

@@ -13,5 +13,5 @@ def judged(p_value: float, *, expected: str, seen: str, fix: str) -> Finding:
     """A failure or a warning if chance hardly explains what was seen, else a note of it."""
     if p_value > WARNS:
         return note(seen)
-    seen = msg("{seen} (by chance in {share:.2g} % of such runs)", seen, 100 * p_value)
+    seen = msg("{seen} (by chance in {share:.2g} % of such runs)", seen=seen, share=100 * p_value)
     return (fail if p_value <= FAILS else warn)(expected=expected, seen=seen, fix=fix)

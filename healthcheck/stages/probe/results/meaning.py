@@ -38,19 +38,23 @@ def meaning(summary: Summary, votes: Sequence[Estimate]) -> Iterator[str]:
     bands = (_band(found["pass"]), _band(found["avg"]), _band(found["cons"]))
     agreed = bands == ("low", "low", "low") and named.get(f"agreement@{n}", 0.0) > _HIGH
     met = [name for name, least in _TARGETS if all(found[each] > value for each, value in least.items())]
-    told = (
-        *(_WORDS[band] for band in bands),
-        _AGREED if agreed else _MEANS.get(bands, msg("no row of its own")),
-        joined(", ", met) or msg("none"),
-    )
     yield msg(
         "pass@k is {passed}, avg@n {avg}, cons@k {cons} by the hypothetical bounds of the client's documentation: "
         "{means}; its targets are met for: {met}",
-        *told,
+        passed=_WORDS[bands[0]],
+        avg=_WORDS[bands[1]],
+        cons=_WORDS[bands[2]],
+        means=_AGREED if agreed else _MEANS.get(bands, msg("no row of its own")),
+        met=joined(", ", met) or msg("none"),
     )
     if found["pass"] >= _MOSTLY and found["avg"] <= _SELDOM:
-        rare = (n, 100 * found["pass"], n, 100 * found["avg"])
-        yield msg("pass@{n} {passed:.0f} % says little beside avg@{n2} {avg:.0f} %, which one answer has", *rare)
+        yield msg(
+            "pass@{k} {passed:.0f} % says little beside avg@{n} {avg:.0f} %, which one answer has",
+            k=n,
+            passed=100 * found["pass"],
+            n=n,
+            avg=100 * found["avg"],
+        )
 
 
 def _band(value: float) -> str:

@@ -43,15 +43,22 @@ class Plan:
     def told(self) -> str:
         """The plan in words, for the terminal before the first sample."""
         margin, asked = 100 * self.question.margin, self.question.problems * self.question.repeats
-        error = msg("errors of {error:g} %", 100 * self.question.error)
+        error = msg("errors of {error:g} %", error=100 * self.question.error)
         if self.needed <= asked:
-            said = (margin, error, self.needed)
-            return msg("a loss of {margin:.1f} points is settled at {error} with about {needed} samples", *said)
-        told = (margin, self.needed, error, asked, 100 * self.settles)
+            return msg(
+                "a loss of {margin:.1f} points is settled at {error} with about {needed} samples",
+                margin=margin,
+                error=error,
+                needed=self.needed,
+            )
         return msg(
             "a loss of {margin:.1f} points needs about {needed} samples at {error}; the {asked} asked "
             "for settle {settles:.1f} points",
-            *told,
+            margin=margin,
+            needed=self.needed,
+            error=error,
+            asked=asked,
+            settles=100 * self.settles,
         )
 
 

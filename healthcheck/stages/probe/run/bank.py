@@ -46,22 +46,40 @@ def refuse_unlike(settings: ProbeSettings, problems: Sequence[Problem]) -> None:
     if reference is None:
         return
     found = [
-        msg("{replace} was {before} and is {now}: use --{replace} {before}", name.replace("_", "-"), before, now)
+        msg(
+            "{option} was {before} and is {now}: use --{option} {before}",
+            option=name.replace("_", "-"),
+            before=before,
+            now=now,
+        )
         for name in ("samples", "temperature", "max_tokens")
         if (before := getattr(reference, name)) != (now := getattr(settings, name))
     ]
     if reference.problems_sha256 != fingerprint(problems):
         before, now = len(reference.counts), len(problems)
-        asked = msg("it asked {before} problems, and not {now}", before, now)
+        asked = msg("it asked {before} problems, and not {now}", before=before, now=now)
         if before == now:
-            asked = msg("it asked {before} other problems", before)
-        repeated = msg("{folder}/configs/probe.toml has them", reference.folder)
-        advice = msg("{asked}: use its --dataset or --family, --problems and --seed ({repeated})", asked, repeated)
+            asked = msg("it asked {before} other problems", before=before)
+        repeated = msg("{folder}/configs/probe.toml has them", folder=reference.folder)
+        advice = msg(
+            "{asked}: use its --dataset or --family, --problems and --seed ({repeated})",
+            asked=asked,
+            repeated=repeated,
+        )
         found.insert(0, advice)
     differing = differences(reference.request, settings.request)
-    found += [msg("{name} was {before} and is {now}", *each) for each in differing]
+    found += [
+        msg("{name} was {before} and is {now}", name=name, before=was, now=is_now)
+        for name, was, is_now in differing
+    ]
     if found:
-        raise UsageError("{folder} is not a reference for this run: {found}", reference.folder, joined("; ", found))
+        raise UsageError(
+            msg(
+                "{folder} is not a reference for this run: {found}",
+                folder=reference.folder,
+                found=joined("; ", found),
+            )
+        )
 
 
 def fingerprint(problems: Sequence[Problem]) -> str:

@@ -72,8 +72,14 @@ def _of_one(settings: ProbeSettings, source: DataSet, name: str) -> Drawn:
     places = Dice("few-shot", settings.seed).shuffled(range(len(found.problems)))[:shots]
     asked = [problem for place, problem in enumerate(found.problems) if place not in places][:count]
     if not asked:
-        told = (path, found.of, shots)
-        raise UsageError("{path} has {of} problems: too few for few_shot = {shots} examples beside them", *told)
+        raise UsageError(
+            msg(
+                "{path} has {of} problems: too few for few_shot = {shots} examples beside them",
+                path=path,
+                of=found.of,
+                shots=shots,
+            )
+        )
     shown = [found.problems[place] for place in places]
     if name:
         asked, shown = [_named(one, path, name) for one in asked], [_named(one, path, name) for one in shown]
@@ -105,8 +111,13 @@ def _of_family(settings: ProbeSettings, asked: tuple[Problem, ...]) -> tuple[Exa
     others = _generated(settings, settings.seed + 1, len(asked) + settings.few_shot * len(TIERS))
     free = [problem for problem in others if problem.question not in questions]
     if len(free) < settings.few_shot:
-        told = (settings.family, settings.few_shot)
-        raise UsageError("{family} has too few other problems for few_shot = {few_shot}", *told)
+        raise UsageError(
+            msg(
+                "{family} has too few other problems for few_shot = {few_shot}",
+                family=settings.family,
+                few_shot=settings.few_shot,
+            )
+        )
     chosen = Dice("few-shot", settings.seed).shuffled(free)[: settings.few_shot]
     return tuple(_example(problem, settings.request, "") for problem in chosen)
 
@@ -118,8 +129,14 @@ def _given(settings: ProbeSettings) -> tuple[Example, ...]:
     path = Path(settings.few_shot_file)
     found = draw(path, MAX_ROWS, settings.seed, settings.columns).problems
     if len(found) < settings.few_shot:
-        told = (path, len(found), settings.few_shot)
-        raise UsageError("{path} has {found} examples, and few_shot asks for {few_shot}", *told)
+        raise UsageError(
+            msg(
+                "{path} has {found} examples, and few_shot asks for {few_shot}",
+                path=path,
+                found=len(found),
+                few_shot=settings.few_shot,
+            )
+        )
     shown = found[: settings.few_shot or len(found)]
     return tuple(_example(problem, settings.request, "") for problem in shown)
 
@@ -132,9 +149,11 @@ def _example(problem: Problem, options: RequestOptions, source: str) -> Example:
 def _refuse_picture(problem: Problem) -> None:
     if problem.images:
         raise UsageError(
-            "few_shot: examples are sent as text alone, and {id} has a picture: leave few_shot away, or "
-            "name a few_shot_file of questions without pictures",
-            problem.id,
+            msg(
+                "few_shot: examples are sent as text alone, and {id} has a picture: leave few_shot away, or "
+                "name a few_shot_file of questions without pictures",
+                id=problem.id,
+            )
         )
 
 

@@ -95,7 +95,9 @@ def _write(folder: Path, name: str, data: bytes) -> None:
     try:
         write_atomically(folder / name, data)
     except OSError as error:
-        raise UsageError("cannot write to {folder}: {reason}", folder, reason_of(error)) from error
+        raise UsageError(
+            msg("cannot write to {folder}: {reason}", folder=folder, reason=reason_of(error))
+        ) from error
 
 
 def stored(folder: Path) -> Stored:
@@ -105,11 +107,15 @@ def stored(folder: Path) -> Stored:
         UsageError: the folder holds no run.
     """
     if not (folder / SETTINGS).is_file():
-        raise UsageError("{folder} is not a run of `npu-adapter probe`: {instead}", folder, _instead(folder))
+        raise UsageError(
+            msg("{folder} is not a run of `npu-adapter probe`: {instead}", folder=folder, instead=_instead(folder))
+        )
     try:
         return json_text.load_as(read_bounded(folder / SETTINGS, MAX_CONFIG_BYTES), Stored)
     except JsonError as error:
-        raise UsageError("{folder} is not a record of a probe run: {error}", folder / SETTINGS, error) from error
+        raise UsageError(
+            msg("{folder} is not a record of a probe run: {error}", folder=folder / SETTINGS, error=error)
+        ) from error
 
 
 def _instead(folder: Path) -> str:
@@ -118,15 +124,15 @@ def _instead(folder: Path) -> str:
         return msg("there is nothing of that name")
     if not folder.is_dir():
         packed = msg(", and the zip file has to be unpacked") if folder.suffix == ".zip" else ""
-        return msg("it is a file; expected is the folder that --out named{packed}", packed)
+        return msg("it is a file; expected is the folder that --out named{packed}", packed=packed)
     inside = sorted(path.parent.parent for path in folder.glob(f"*/{SETTINGS}"))
     if inside:
-        return msg("it has no {settings}; {inside} is one", SETTINGS, inside[0])
+        return msg("it has no {settings}; {inside} is one", settings=SETTINGS, inside=inside[0])
     if (folder / "predictions").is_dir():
-        return msg("it has no {settings}; a report of the service is for `npu-adapter read`", SETTINGS)
+        return msg("it has no {settings}; a report of the service is for `npu-adapter read`", settings=SETTINGS)
     if (folder / REPORT).is_file():
-        return msg("nothing was sampled there; its {report} says why", REPORT)
-    return msg("it has no {settings}; expected is the folder that --out named", SETTINGS)
+        return msg("nothing was sampled there; its {report} says why", report=REPORT)
+    return msg("it has no {settings}; expected is the folder that --out named", settings=SETTINGS)
 
 
 def write_outcome(folder: Path, outcome: Outcome) -> None:
@@ -155,11 +161,11 @@ def recorded(folder: Path) -> Recorded:
         problems = tuple(json_text.load_as(line, Problem) for line in lines)
         samples, alone = journal.read(folder / JOURNAL), journal.read(folder / ALONE)
     except JsonError as error:
-        raise UsageError("{folder} is damaged: {error}", folder, error) from error
+        raise UsageError(msg("{folder} is damaged: {error}", folder=folder, error=error)) from error
     if fingerprint(problems) != head.fingerprint or any(
         sample.problem >= len(problems) for sample in (*samples, *alone)
     ):
-        raise UsageError("{folder}: the problems are not those that the run was started with", folder)
+        raise UsageError(msg("{folder}: the problems are not those that the run was started with", folder=folder))
     return Recorded(head=head, problems=problems, samples=samples, alone=alone)
 
 
@@ -175,7 +181,7 @@ def load(folder: Path, known: Mapping[int, Grade] | None = None) -> ProbeRun:
     try:
         outcome = outcome_of(folder)
     except JsonError as error:
-        raise UsageError("{folder} is damaged: {error}", folder, error) from error
+        raise UsageError(msg("{folder} is damaged: {error}", folder=folder, error=error)) from error
     planned = len(problems) * head.settings.samples
 
     def graded(sample: Sample) -> Grade:
@@ -216,9 +222,9 @@ def read_metrics(folder: Path) -> dict[str, JsonValue]:
     try:
         found = json_text.load(read_bounded(folder / METRICS, MAX_METRICS_BYTES))
     except JsonError as error:
-        raise UsageError("{folder} is damaged: {error}", folder / METRICS, error) from error
+        raise UsageError(msg("{folder} is damaged: {error}", folder=folder / METRICS, error=error)) from error
     if not isinstance(found, dict):
-        raise UsageError("{folder} is damaged: no JSON object", folder / METRICS)
+        raise UsageError(msg("{folder} is damaged: no JSON object", folder=folder / METRICS))
     return found
 
 

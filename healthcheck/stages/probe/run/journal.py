@@ -17,6 +17,7 @@ from healthcheck.errors import KitFailure, UsageError, reason_of
 from healthcheck.stages.probe.records import Sample
 from healthcheck.system import json_text
 from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import msg
 
 MAX_BYTES = 2**34
 MAX_LINE_BYTES = 2**28
@@ -37,13 +38,13 @@ class Journal:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _CAREFUL, 0o644)
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
-                raise UsageError("{path} is not a file", path)
+                raise UsageError(msg("{path} is not a file", path=path))
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(self._file, _whole_lines(path))
         except BlockingIOError as error:
-            raise UsageError("another process is writing to {path}", path) from error
+            raise UsageError(msg("another process is writing to {path}", path=path)) from error
         except OSError as error:
-            raise UsageError("cannot write to {path}: {reason}", path, reason_of(error)) from error
+            raise UsageError(msg("cannot write to {path}: {reason}", path=path, reason=reason_of(error))) from error
 
     def append(self, sample: Sample) -> None:
         """Append a sample.
@@ -56,7 +57,7 @@ class Journal:
             while line:
                 line = line[os.write(self._file, line) :]
         except OSError as error:
-            raise KitFailure("cannot record a sample: {reason}", reason_of(error)) from error
+            raise KitFailure(msg("cannot record a sample: {reason}", reason=reason_of(error))) from error
 
     def close(self) -> None:
         os.fsync(self._file)
@@ -73,13 +74,13 @@ def read(path: Path) -> tuple[Sample, ...]:
     if not os.path.lexists(path):
         return ()
     if path.is_symlink():
-        raise UsageError("{path} is a link: a journal is a file of its own folder", path)
+        raise UsageError(msg("{path} is a link: a journal is a file of its own folder", path=path))
     latest: dict[int, Sample] = {}
     for place, line in enumerate(_lines(path), 1):
         try:
             sample = json_text.load_as(line, Sample)
         except JsonError as error:
-            raise JsonError("{path}:{place}: {error}", path, place, error) from error
+            raise JsonError(msg("{path}:{place}: {error}", path=path, place=place, error=error)) from error
         latest[sample.order] = sample
     return tuple(latest[order] for order in sorted(latest))
 
@@ -90,16 +91,23 @@ def _lines(path: Path) -> Iterator[bytes]:
         with open(os.open(path, os.O_RDONLY | _CAREFUL), "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise UsageError("{path} is not a file", path)
+                raise UsageError(msg("{path} is not a file", path=path))
             if status.st_size > MAX_BYTES:
-                told = (path, MAX_BYTES)
-                raise UsageError("{path} is longer than the {max_bytes} bytes that are read of such a file", *told)
+                raise UsageError(
+                    msg(
+                        "{path} is longer than the {max_bytes} bytes that are read of such a file",
+                        path=path,
+                        max_bytes=MAX_BYTES,
+                    )
+                )
             while (line := file.readline(MAX_LINE_BYTES)).endswith(b"\n"):
                 yield line
     except OSError as error:
-        raise UsageError("cannot read {path}: {reason}", path, reason_of(error)) from error
+        raise UsageError(msg("cannot read {path}: {reason}", path=path, reason=reason_of(error))) from error
     if len(line) == MAX_LINE_BYTES:
-        raise UsageError("{path} has a line of more than {max_line_bytes} bytes", path, MAX_LINE_BYTES)
+        raise UsageError(
+            msg("{path} has a line of more than {max_line_bytes} bytes", path=path, max_line_bytes=MAX_LINE_BYTES)
+        )
 
 
 def _whole_lines(path: Path) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from healthcheck.errors import UsageError
+from healthcheck.text.messages import msg
 
 SETTINGS = "configs/probe.json"
 PROBLEMS = "configs/problems.jsonl"
@@ -26,5 +27,8 @@ def refuse_used(folder: Path) -> None:
     """
     if (folder / SETTINGS).exists():
         raise UsageError(
-            "{folder} holds a run already: continue it with --resume {folder}, or name another --out", folder
+            msg(
+                "{folder} holds a run already: continue it with --resume {folder}, or name another --out",
+                folder=folder,
+            )
         )

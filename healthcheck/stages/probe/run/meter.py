@@ -51,13 +51,13 @@ class Meter:
     def _line(self, in_flight: int) -> str:
         elapsed = max(time.monotonic() - self._began, 1e-6)
         rate = (self._recorded - self._earlier) / elapsed
-        done = msg("{done}/{total} samples", self._recorded, self._total)
-        sent = msg("{in_flight} in flight", in_flight)
+        done = msg("{done}/{total} samples", done=self._recorded, total=self._total)
+        sent = msg("{in_flight} in flight", in_flight=in_flight)
         parts = [done, sent, f"{rate:.1f}/s"]
         if rate:
-            parts.append(msg("{seconds} s left", round((self._total - self._recorded) / rate)))
+            parts.append(msg("{seconds} s left", seconds=round((self._total - self._recorded) / rate)))
         if self._failed:
-            parts.append(msg("{failed} requests failed", self._failed))
+            parts.append(msg("{failed} requests failed", failed=self._failed))
         if accuracy := self._accuracy():
             parts.append(accuracy)
         return joined(" · ", parts)
@@ -68,6 +68,8 @@ class Meter:
             values = [sum(scores) / len(scores) for scores in self._by_problem.values()]
             interval, share = by_problem(values), sum(values) / len(values)
             low, high = 100 * interval.low, 100 * interval.high
-            self._told = msg("accuracy {share:.1f} % ({low:.0f} to {high:.0f})", 100 * share, low, high)
+            self._told = msg(
+                "accuracy {share:.1f} % ({low:.0f} to {high:.0f})", share=100 * share, low=low, high=high
+            )
             self._told_at = self._next
         return self._told

@@ -91,8 +91,12 @@ class Sampler:
             if not await self._keep(sample):
                 return False
             if strikes >= self._settings.patience.strikes:
-                told = (EndedBy.FAILURES.value, strikes, sample.error)
-                self.gave_up = msg("{failed} {strikes} times in a row; the last: {error}", *told)
+                self.gave_up = msg(
+                    "{failed} {strikes} times in a row; the last: {error}",
+                    failed=EndedBy.FAILURES.value,
+                    strikes=strikes,
+                    error=sample.error,
+                )
                 return False
         return True
 
@@ -160,7 +164,7 @@ async def _ask(server: Connections, body: bytes, hide: Redact) -> tuple[Completi
     try:
         timed = await server.stream(contract.CHAT_PATH, body)
     except TimeoutError as error:
-        raise _Fault(msg("timed out: {error}", error), again=False) from error
+        raise _Fault(msg("timed out: {error}", error=error), again=False) from error
     except OSError as error:
         words = f"connection: {type(error).__name__}: {error}"[:500]
         raise _Fault(words, again=True) from error
@@ -170,12 +174,12 @@ async def _ask(server: Connections, body: bytes, hide: Redact) -> tuple[Completi
     if completion is None:
         raise _refusal(timed.reply, hide)
     if completion.error:
-        words = msg("error event inside the stream: {error}", beginning(hide(completion.error), 500))
+        words = msg("error event inside the stream: {error}", error=beginning(hide(completion.error), 500))
         raise _Fault(words, again=True)
     if not completion.deltas and (completion.faults or not completion.events):
         kind = timed.reply.headers.get("content-type", "none")
         reason = (*completion.faults, msg("nothing at all"))[0]
-        words = msg("no chat completion in the answer (content type {kind}): {reason}", kind, reason)
+        words = msg("no chat completion in the answer (content type {kind}): {reason}", kind=kind, reason=reason)
         raise _Fault(words, again=False)
     return completion, timed
 

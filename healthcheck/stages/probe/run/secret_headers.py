@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from healthcheck.errors import UsageError
 from healthcheck.stages.probe.records import RequestOptions
+from healthcheck.text.messages import msg
 from healthcheck.text.redact import Redact
 from healthcheck.text.secret_shapes import REMOVED
 
@@ -74,8 +75,15 @@ def _value(key: str, variable: str, environment: Mapping[str, str]) -> str:
     # Somebody may have written the key itself instead of a name, so an unusual name is not repeated.
     named = f" {variable}" if _CONVENTIONAL_NAME.fullmatch(variable) else ""
     if not value:
-        raise UsageError("{key} names an environment variable{named} that is not set, or is empty", key, named)
+        raise UsageError(
+            msg("{key} names an environment variable{named} that is not set, or is empty", key=key, named=named)
+        )
     if not _PLAIN.fullmatch(value):
-        told = (key, named)
-        raise UsageError("{key}: the environment variable{named} has characters that a header cannot carry", *told)
+        raise UsageError(
+            msg(
+                "{key}: the environment variable{named} has characters that a header cannot carry",
+                key=key,
+                named=named,
+            )
+        )
     return value

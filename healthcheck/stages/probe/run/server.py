@@ -20,6 +20,7 @@ from healthcheck.stages.probe.run.secret_headers import hiding
 from healthcheck.system import json_text
 from healthcheck.system.files import read_bounded
 from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import msg
 from healthcheck.text.redact import redacted
 from healthcheck.wire.answer import Reply
 from healthcheck.wire.client import is_loopback
@@ -54,8 +55,11 @@ async def describe(settings: ProbeSettings) -> dict[str, Any]:
         try:
             reply = (await server.get(MODELS_PATH)).reply
         except (OSError, TooLargeError) as error:
-            told = (settings.url, _reason(error))
-            raise Blocked("no server answers at {url} ({reason}): start it first", *told) from error
+            raise Blocked(
+                msg(
+                    "no server answers at {url} ({reason}): start it first", url=settings.url, reason=_reason(error)
+                )
+            ) from error
         version = await version_of(server, settings.patience.connect_s)
     _refuse_locked(reply, settings)
     listed = _models(reply.body) if reply.status == 200 else {}
@@ -98,12 +102,20 @@ def _left_to_the_weights(settings: ProbeSettings, root: JsonValue) -> dict[str, 
 
 def _chosen(listed: Mapping[str, object], reply: Reply, settings: ProbeSettings) -> str:
     if not listed and not settings.model:
-        told = (settings.url.rstrip("/"), MODELS_PATH, reply.status)
-        raise Blocked("{rstrip}{models_path} lists no model (HTTP {status}): name it with --model", *told)
+        raise Blocked(
+            msg(
+                "{text}{models_path} lists no model (HTTP {status}): name it with --model",
+                text=settings.url.rstrip("/"),
+                models_path=MODELS_PATH,
+                status=reply.status,
+            )
+        )
     if settings.model and listed and settings.model not in listed:
         hide = hiding(settings.request, os.environ)
         names = hide(", ".join(map(repr, listed)))
-        raise UsageError("the server has no model {model}; it lists {names}", repr(settings.model), names)
+        raise UsageError(
+            msg("the server has no model {model}; it lists {names}", model=repr(settings.model), names=names)
+        )
     return settings.model or next(iter(listed))
 
 
@@ -111,11 +123,13 @@ def _refuse_locked(reply: Reply, settings: ProbeSettings) -> None:
     if reply.status not in {401, 403}:
         return
     if settings.request.api_key_env or settings.request.headers_env:
-        raise Blocked("the server refuses the key that it was sent (HTTP {status})", reply.status)
+        raise Blocked(msg("the server refuses the key that it was sent (HTTP {status})", status=reply.status))
     raise Blocked(
-        "the server wants a key (HTTP {status}): put it into an environment variable, and name that "
-        "with --set api_key_env=NAME",
-        reply.status,
+        msg(
+            "the server wants a key (HTTP {status}): put it into an environment variable, and name that "
+            "with --set api_key_env=NAME",
+            status=reply.status,
+        )
     )
 
 

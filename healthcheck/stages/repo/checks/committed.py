@@ -14,8 +14,8 @@ MAX_NAMED = 5
 
 @check(
     "repo/committed",
-    "The working copy matches the commit",
-    why="The service clones the repository: it does not see uncommitted files.",
+    msg("The working copy matches the commit"),
+    why=msg("The service clones the repository: it does not see uncommitted files."),
 )
 def committed(submission: Submission) -> Findings:
     """The kit verifies the last commit, as a fresh clone has it, and not the files in your working copy.
@@ -39,19 +39,21 @@ def committed(submission: Submission) -> Findings:
     ```
     """
     if submission.uncommitted is Uncommitted.NO_COMMIT:
-        seen = msg("{value}; the files of the folder were verified instead", submission.uncommitted.value)
+        seen = msg("{value}; the files of the folder were verified instead", value=submission.uncommitted.value)
         fix = msg('git add -A && git commit -m "First version"')
         yield warn(expected=msg("a commit, which the service clones"), seen=seen, fix=fix)
     elif submission.uncommitted:
-        yield note(msg("{value}: its files were verified as they are", submission.uncommitted.value))
+        yield note(msg("{value}: its files were verified as they are", value=submission.uncommitted.value))
     if submission.changed:
-        expected = msg("the working copy as in commit {commit}, which the service sees", submission.commit[:12])
-        seen = msg("changed, not committed: {some}", _some(submission.changed))
+        expected = msg(
+            "the working copy as in commit {commit}, which the service sees", commit=submission.commit[:12]
+        )
+        seen = msg("changed, not committed: {some}", some=_some(submission.changed))
         fix = msg("git commit -a, or git stash changes that are not for the service")
         yield warn(expected=expected, seen=seen, fix=fix)
     for path, size in submission.large[:MAX_NAMED]:
-        seen = msg("{path} has {size} MB", path, size // 10**6)
-        fix = msg("git rm --cached {path}, and put data with the weights", shlex.quote(path))
+        seen = msg("{path} has {size} MB", path=path, size=size // 10**6)
+        fix = msg("git rm --cached {path}, and put data with the weights", path=shlex.quote(path))
         yield warn(expected=msg("a commit of code, which is quick to clone"), seen=seen, fix=fix, where=path)
     name, needed = contract.ENTRY_POINT, _named_in_deploy_sh(submission)
     if needed:
@@ -60,11 +62,11 @@ def committed(submission: Submission) -> Findings:
             "{name} uses {paths}, which is in your folder but not in the commit",
             "{name} uses {paths}, which are in your folder but not in the commit",
             len(needed),
-            name,
-            _some(needed),
+            name=name,
+            paths=_some(needed),
         )
-        fix = msg("git add {value}{needed} && git commit", force, paths)
-        yield warn(expected=msg("every file that {name} names in the commit", name), seen=seen, fix=fix)
+        fix = msg("git add {value}{needed} && git commit", value=force, needed=paths)
+        yield warn(expected=msg("every file that {name} names in the commit", name=name), seen=seen, fix=fix)
 
 
 def _named_in_deploy_sh(submission: Submission) -> tuple[str, ...]:
@@ -79,4 +81,4 @@ def _named_in_deploy_sh(submission: Submission) -> tuple[str, ...]:
 
 def _some(paths: tuple[str, ...]) -> str:
     more = len(paths) - MAX_NAMED
-    return ", ".join(paths[:MAX_NAMED]) + (msg(" and {more} more", more) if more > 0 else "")
+    return ", ".join(paths[:MAX_NAMED]) + (msg(" and {more} more", more=more) if more > 0 else "")

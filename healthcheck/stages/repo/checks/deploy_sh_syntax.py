@@ -57,9 +57,9 @@ class _Text:
 
 @check(
     "repo/deploy-sh-syntax",
-    "A shell reads deploy.sh as intended",
+    msg("A shell reads deploy.sh as intended"),
     rule=contract.STARTS_THE_SERVICE,
-    why="A script that the shell misreads stops, or runs other commands than its author intended.",
+    why=msg("A script that the shell misreads stops, or runs other commands than its author intended."),
     requires=("repo/deploy-sh-present",),
 )
 def deploy_sh_syntax(submission: Submission) -> Findings:
@@ -98,14 +98,16 @@ def deploy_sh_syntax(submission: Submission) -> Findings:
     """
     data, name = submission.deploy_sh, contract.ENTRY_POINT
     if not data:
-        raise NotApplicable(msg("there is no {name} to read", name))
+        raise NotApplicable(msg("there is no {name} to read", name=name))
     yield from _bytes(data)
     if b"\0" in data or data.startswith(WIDE_MARKS):
         return
     if len(data) > shells.MAX_SCRIPT_BYTES:
-        expected = msg("a script of at most {max_script_bytes} KiB", shells.MAX_SCRIPT_BYTES // 1024)
-        fix = msg("keep only the launch in {name}, and put data into other files", name)
-        yield warn(expected=expected, seen=msg("{name} is longer; its syntax was not read", name), fix=fix)
+        expected = msg(
+            "a script of at most {max_script_bytes} KiB", max_script_bytes=shells.MAX_SCRIPT_BYTES // 1024
+        )
+        fix = msg("keep only the launch in {name}, and put data into other files", name=name)
+        yield warn(expected=expected, seen=msg("{name} is longer; its syntax was not read", name=name), fix=fix)
         return
     text = _text(submission, data)
     for judge in (_line_ends, _first_line, _mode, _parsers, _constructs, _continuations, _typography):
@@ -122,11 +124,11 @@ def _bytes(data: bytes) -> Findings:
     line, name = 1, contract.ENTRY_POINT
     if data.startswith(WIDE_MARKS) or (b"\0" in data and data.count(b"\0") > len(data) // 4):
         expected = msg("a script in UTF-8 without byte order mark")
-        seen = msg("{name} is UTF-16: it begins with the bytes {hex}", name, data[:4].hex(" "))
-        fix: str = msg("iconv -f UTF-16 -t UTF-8 {name} > d && mv d {name} && chmod +x {name}", name)
+        seen = msg("{name} is UTF-16: it begins with the bytes {bytes}", name=name, bytes=data[:4].hex(" "))
+        fix: str = msg("iconv -f UTF-16 -t UTF-8 {name} > d && mv d {name} && chmod +x {name}", name=name)
     elif b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        expected, seen = msg("a text file"), msg("{name} has a NUL byte: it is binary, or damaged", name)
+        expected, seen = msg("a text file"), msg("{name} has a NUL byte: it is binary, or damaged", name=name)
         fix = msg("write it as a text file")
     elif data.startswith(BOM):
         expected, fix = msg("“#!” as the first two bytes"), f"sed -i '1s/^\\xef\\xbb\\xbf//' {name}"
@@ -151,12 +153,12 @@ def _line_ends(text: _Text) -> Findings:
         seen = msg("lines that end in a single carriage return: a shell reads one line")
         fix = f"tr '\\r' '\\n' < {name} > d && mv d {name} && chmod +x {name}"
     elif harmful:
-        git = msg(" && git add {name} .gitattributes && git commit -m 'End lines in LF'", name)
+        git = msg(" && git add {name} .gitattributes && git commit -m 'End lines in LF'", name=name)
         line, fix = harmful[0], kept + (git if text.submission.commit else "")
         seen = msg(
             "{n} lines end in CRLF: the carriage return becomes part of the last word of each line, "
             "and “#!/bin/sh\\r” names no program",
-            len(ending),
+            n=len(ending),
         )
     elif ending:
         say, line, seen, fix = warn, ending[0], msg("comment lines that end in CRLF"), mended
@@ -166,7 +168,7 @@ def _line_ends(text: _Text) -> Findings:
         seen = msg(
             "{name} has LF in the commit and CRLF in the working copy: a copied or mounted working copy "
             "does not run",
-            name,
+            name=name,
         )
     else:
         return
@@ -186,15 +188,19 @@ def _first_line(text: _Text) -> Findings:
     edits: tuple[Edit, ...] = ()
     if not first.startswith("#!"):
         expected = msg("a first line that names the shell, such as #!/bin/bash")
-        seen, edits = msg("the first line is “{first}”", first[:80]), _with_shebang(text)
+        seen, edits = msg("the first line is “{first}”", first=first[:80]), _with_shebang(text)
         fix = in_words(edits)
     elif shell in OTHER_SHELLS:
         expected, fix = msg("sh or bash"), msg("write the script for bash, with the first line #!/bin/bash")
-        said = (first[:80], shell, name)
-        seen = msg("“{first}”: the image may lack {interpreter}, and `bash {name}` would not use it", *said)
+        seen = msg(
+            "“{first}”: the image may lack {interpreter}, and `bash {name}` would not use it",
+            first=first[:80],
+            interpreter=shell,
+            name=name,
+        )
     elif shell not in POSIX_SHELLS | BASH:
         say, expected, rule = fail, msg("a shell script"), contract.WEIGHTS_FROM_MODEL_PATH
-        starts = msg("make {name} a shell script that starts the other program: exec python3 launch.py", name)
+        starts = msg("make {name} a shell script that starts the other program: exec python3 launch.py", name=name)
         edits = (_first_line_replaced(text),) if _ALMOST_A_SHELL.match(first) else ()
         fix = in_words(edits) or starts
     elif re.match(r"#![ \t]*\S*/env[ \t]+[^\s-]\S*[ \t]+\S", first):
@@ -233,13 +239,15 @@ def _mode(text: _Text) -> Findings:
     if mode is not None and not mode & 0o111:
         file = posixpath.normpath(text.submission.deploy_sh_link or name)
         path = shlex.quote(file)
-        chmod = msg("chmod +x {file}", path)
+        chmod = msg("chmod +x {file}", file=path)
         # Both: a file system may lack the bit, and the next git commit -a would undo it in the index alone.
-        git = msg("git update-index --chmod=+x {file} && git commit -m 'Make {name} executable'", path, name)
+        git = msg(
+            "git update-index --chmod=+x {file} && git commit -m 'Make {name} executable'", file=path, name=name
+        )
         expected = msg("the executable bit, which ./deploy.sh needs")
-        fix = msg("{chmod} && {git}", chmod, git) if text.submission.commit else chmod
+        fix = msg("{chmod} && {git}", chmod=chmod, git=git) if text.submission.commit else chmod
         edits = () if text.submission.deploy_sh_link else (Edit(file=name, line=0, executable=True),)
-        yield warn(expected=expected, seen=msg("mode {mode:o}", mode), fix=fix, where=file, edits=edits)
+        yield warn(expected=expected, seen=msg("mode {mode:o}", mode=mode), fix=fix, where=file, edits=edits)
 
 
 def _parsers(text: _Text) -> Findings:
@@ -255,19 +263,26 @@ def _parsers(text: _Text) -> Findings:
     if parse is None or text.interpreter not in POSIX_SHELLS | BASH | {""}:
         return
     if parse.accepted is False and not (own == "dash" and bashisms.runs_itself_in_bash(text.script)):
-        expected = msg("a script that {own} can read", own)
+        expected = msg("a script that {own} can read", own=own)
         quote = text.quoted(parse.line)
-        seen = msg("{shell} says: {message}{line}", parse.shell, parse.message, f" {quote}" if quote else "")
-        fix = msg("fix that line until `{own} -n {name}` prints nothing", own, contract.ENTRY_POINT)
+        seen = msg(
+            "{shell} says: {message}{line}",
+            shell=parse.shell,
+            message=parse.message,
+            line=f" {quote}" if quote else "",
+        )
+        fix = msg("fix that line until `{own} -n {name}` prints nothing", own=own, name=contract.ENTRY_POINT)
         if "end of file" in parse.message.lower():
             close = msg("close what is still open (an if, a loop, a brace, a quote)")
-            fix = msg("{close} until `{own} -n {name}` prints nothing", close, own, contract.ENTRY_POINT)
+            fix = msg(
+                "{close} until `{own} -n {name}` prints nothing", close=close, own=own, name=contract.ENTRY_POINT
+            )
         edits = _in_bash(text) if own == "dash" and bash and bash.accepted else ()
         place = text.where(parse.line)
         yield fail(expected=expected, seen=seen, fix=in_words(edits) or fix, where=place, edits=edits)
     if bash and bash.accepted and "here-document" in bash.message:
         expected = msg("a terminator for every here-document")
-        seen = msg("bash says: {message}; everything below is text, not commands", bash.message)
+        seen = msg("bash says: {message}; everything below is text, not commands", message=bash.message)
         fix = msg("put the terminator on its own line, without blanks")
         yield warn(expected=expected, seen=seen, fix=fix, where=text.where(bash.line))
 
@@ -280,24 +295,31 @@ def _constructs(text: _Text) -> Findings:
     guard = bashisms.runs_itself_in_bash(text.script)
     found = [(each.line, each.what) for each in bashisms.find(text.script) if not guard or each.line < guard]
     bash, dash = text.parse("bash"), text.parse("dash")
-    listed = joined("; ", (msg("line {line}: {what}", line, what) for line, what in found[:MAX_LISTED]))
+    listed = joined("; ", (msg("line {line}: {what}", line=line, what=what) for line, what in found[:MAX_LISTED]))
     line = found[0][0] if found else 0
     refused = dash and dash.accepted is False and not guard and not (bash and bash.accepted is False)
     if dash and refused and (text.interpreter in BASH or not text.interpreter):
-        listed += msg("{value}dash says: {message} (line {line})", "; " if listed else "", dash.message, dash.line)
+        listed += msg(
+            "{value}dash says: {message} (line {line})",
+            value="; " if listed else "",
+            message=dash.message,
+            line=dash.line,
+        )
         line = line or dash.line
     if listed and text.interpreter not in OTHER_SHELLS:
         expected = msg(
             "a script that reads the same under sh and bash: which one the service uses is not documented"
         )
         if shell:
-            expected = msg("a script that {shell} reads, which runs it", shell)
+            expected = msg("a script that {shell} reads, which runs it", shell=shell)
         edits = _in_bash(text) if not shell else ()
         fix = in_words(edits) or msg(
-            "name bash in the first line, {shebang}, and insert below it: `{in_bash}`", SHEBANG, bashisms.IN_BASH
+            "name bash in the first line, {shebang}, and insert below it: `{in_bash}`",
+            shebang=SHEBANG,
+            in_bash=bashisms.IN_BASH,
         )
         if shell:
-            fix = msg("write it for {shell}", shell)
+            fix = msg("write it for {shell}", shell=shell)
         yield by_profile(contract.SHELL)(
             expected=expected, seen=listed, fix=fix, where=text.where(line), edits=edits
         )
@@ -312,7 +334,9 @@ def _continuations(text: _Text) -> Findings:
         line = script.line(found.start())
         tell = warn if _only_prints(script, found.start()) else fail
         expected = msg("nothing after the backslash that continues a line")
-        seen = msg("a blank after it: {line}; the command ends there, without the lines below", text.quoted(line))
+        seen = msg(
+            "a blank after it: {line}; the command ends there, without the lines below", line=text.quoted(line)
+        )
         fix = f"sed -i 's/\\\\[ \\t]*$/\\\\/' {contract.ENTRY_POINT}"
         edits = tuple(_shortened(script, each) for each in behind)
         yield tell(expected=expected, seen=seen, fix=fix, where=text.where(line), edits=edits)
@@ -324,7 +348,7 @@ def _continuations(text: _Text) -> Findings:
         if re.match(r"--?[A-Za-z]", first.text):
             line = script.line(first.start)
             expected = msg("options on the line of their command, or after a line that ends in a backslash")
-            seen = msg("{line} is a separate command, which the one above goes without", text.quoted(line))
+            seen = msg("{line} is a separate command, which the one above goes without", line=text.quoted(line))
             fix = msg("move comments above the command, and end all of its lines but the last in a backslash")
             tell = warn if _SERVER.search(before) else fail
             edits = _joined_lines(script, above, line) if above else ()
@@ -368,7 +392,11 @@ def _typography(text: _Text) -> Findings:
         word, found = signs[0]
         line = text.script.line(word.start)
         expected = msg("plain \" ' - and blanks, which a shell understands")
-        seen = msg("U+{ord:04X} in {line}: the shell reads it as a letter", ord(found.group()), text.quoted(line))
+        seen = msg(
+            "U+{code_point:04X} in {line}: the shell reads it as a letter",
+            code_point=ord(found.group()),
+            line=text.quoted(line),
+        )
         edits = _retyped(text.script)
         fix = in_words(edits) or msg("retype the character in a plain text editor")
         yield warn(expected=expected, seen=seen, fix=fix, where=text.where(line), edits=edits)

@@ -14,8 +14,8 @@ MAX_NAMED = 5
 
 @check(
     "repo/no-secrets",
-    "No secret is committed",
-    why="Whoever can read the repository has the secret, also after a later commit removes it.",
+    msg("No secret is committed"),
+    why=msg("Whoever can read the repository has the secret, also after a later commit removes it."),
     requires=("repo/deploy-sh-present",),
 )
 def no_secrets(submission: Submission) -> Findings:
@@ -45,7 +45,7 @@ def no_secrets(submission: Submission) -> Findings:
         for number, line in islice(found, MAX_NAMED):
             yield warn(
                 expected=msg("no password, key or token in the commit"),
-                seen=msg("{line}, where “removed” stands for the secret", line.strip()[:200]),
+                seen=msg("{line}, where “removed” stands for the secret", line=line.strip()[:200]),
                 fix=msg("revoke it where it was issued, and remove it: the weights come from MODEL_PATH"),
                 where=f"{text.path}:{number}",
             )
@@ -54,9 +54,9 @@ def no_secrets(submission: Submission) -> Findings:
             expected=msg("no password, key or token in an earlier commit"),
             seen=msg(
                 "{line} in {file} of commit {commit}, where “removed” stands for the secret; every clone has it",
-                past.line.strip()[:200],
-                past.path,
-                past.commit[:12],
+                line=past.line.strip()[:200],
+                file=past.path,
+                commit=past.commit[:12],
             ),
             fix=msg("revoke it where it was issued: a later commit does not remove it from the history"),
             where=f"{past.commit[:12]}:{past.path}",

@@ -28,9 +28,9 @@ _DIRECT = {Form.PATH, Form.EDITABLE, Form.URL}
 
 @check(
     "repo/requirements-parse",
-    "pip can read requirements.txt",
+    msg("pip can read requirements.txt"),
     rule=contract.STARTS_THE_SERVICE,
-    why="A line that pip cannot read stops the installation, and the server never starts.",
+    why=msg("A line that pip cannot read stops the installation, and the server never starts."),
 )
 def requirements_parse(submission: Submission) -> Findings:
     """requirements.txt is optional. If it exists, pip must be able to read all of it.
@@ -56,9 +56,9 @@ def requirements_parse(submission: Submission) -> Findings:
     """
     kind = submission.requirements_kind
     if kind in {Kind.FOLDER, Kind.LINK_OUT, Kind.OTHER}:
-        seen = msg("{name} is a {value}", NAME, kind.value)
-        fix = msg("replace it with a file {name}, or remove it", NAME)
-        yield fail(expected=msg("a file {name}, or none", NAME), seen=seen, fix=fix, rule=contract.ROOT_FILES)
+        seen = msg("{name} is a {value}", name=NAME, value=kind.value)
+        fix = msg("replace it with a file {name}, or remove it", name=NAME)
+        yield fail(expected=msg("a file {name}, or none", name=NAME), seen=seen, fix=fix, rule=contract.ROOT_FILES)
         return
     if kind is Kind.MISSING:
         yield from _absent(submission)
@@ -72,11 +72,11 @@ def _problems(submission: Submission) -> Iterator[Finding]:
         text = submission.text(file.path)
         if file.problem or (text and text.truncated):
             seen = file.problem or msg("it is longer than 1 MiB")
-            fix = msg("rewrite {path} in UTF-8, with one requirement per line", file.path)
+            fix = msg("rewrite {path} in UTF-8, with one requirement per line", path=file.path)
             yield fail(expected=msg("a text file in UTF-8 of at most 1 MiB"), seen=seen, fix=fix, where=file.path)
         if file.remark:
-            seen = msg("{remark}: pip reads it, other installers do not", file.remark)
-            fix = msg("iconv -f UTF-16 -t UTF-8 {path} > r && mv r {path}", file.path)
+            seen = msg("{remark}: pip reads it, other installers do not", remark=file.remark)
+            fix = msg("iconv -f UTF-16 -t UTF-8 {path} > r && mv r {path}", path=file.path)
             yield warn(expected=msg("UTF-8, which every installer reads"), seen=seen, fix=fix, where=file.path)
         for entry in file.entries:
             yield from _line(submission, entry)
@@ -90,11 +90,11 @@ def _absent(submission: Submission) -> Findings:
     near = difflib.get_close_matches(NAME, [path.lower() for path in at_root], n=1, cutoff=0.85)
     meant = next((path for path in at_root if near and path.lower() == near[0]), "")
     if meant and meant.encode() not in (submission.deploy_sh or b""):
-        seen = msg("{meant}, which is not installed", meant)
-        fix = msg("git mv {meant} {name}", meant, NAME)
-        yield warn(expected=msg("the name {name}, exactly", NAME), seen=seen, fix=fix, where=meant)
+        seen = msg("{meant}, which is not installed", meant=meant)
+        fix = msg("git mv {meant} {name}", meant=meant, name=NAME)
+        yield warn(expected=msg("the name {name}, exactly", name=NAME), seen=seen, fix=fix, where=meant)
     else:
-        yield note(msg("there is no {name}, and it is optional", NAME))
+        yield note(msg("there is no {name}, and it is optional", name=NAME))
 
 
 def _line(submission: Submission, entry: Entry) -> Iterator[Finding]:
@@ -104,13 +104,13 @@ def _line(submission: Submission, entry: Entry) -> Iterator[Finding]:
         yield fail(expected=expected, seen=seen, fix=in_words(edits) or fix, where=entry.where, edits=edits)
     elif _needs_network(entry):
         expected = msg("packages from an index: other hosts may not be reachable from the service")
-        seen = msg("“{quoted}” is fetched from another host", entry.text)
+        seen = msg("“{quoted}” is fetched from another host", quoted=entry.text)
         fix = msg("write name==version, or ship the package in the repository and name its path")
         yield from needs_network(expected=expected, seen=seen, fix=fix, where=entry.where)
     if entry.ignored:
         expected, names = msg("options on their own line"), ", ".join(entry.ignored)
-        seen = msg("“{quoted}”: pip ignores {ignored} after a requirement", entry.text, names)
-        fix = msg("move {ignored} to its own line", entry.ignored[0])
+        seen = msg("“{quoted}”: pip ignores {ignored} after a requirement", quoted=entry.text, ignored=names)
+        fix = msg("move {ignored} to its own line", ignored=entry.ignored[0])
         yield warn(expected=expected, seen=seen, fix=fix, where=entry.where)
 
 
@@ -141,7 +141,7 @@ def _wrong(submission: Submission, entry: Entry) -> tuple[str, str, str] | None:
     text = entry.text
     if entry.problem:
         expected = msg("a requirement that pip can read, such as numpy==1.26.4")
-        seen = msg("“{quoted}”: {problem}", text, entry.problem)
+        seen = msg("“{quoted}”: {problem}", quoted=text, problem=entry.problem)
         return expected, seen, msg("write name==version, or remove the line")
     if _needs_network(entry):
         return None
@@ -153,11 +153,11 @@ def _wrong(submission: Submission, entry: Entry) -> tuple[str, str, str] | None:
 def _wrong_include(submission: Submission, entry: Entry) -> tuple[str, str, str] | None:
     path, expected = requirements.included(entry.file, entry.target), msg("a file of the repository")
     if path is None:
-        seen = msg("“{quoted}” leads out of the repository: the service has only the repository", entry.text)
-        return expected, seen, msg("copy the needed lines into {name}", NAME)
+        seen = msg("“{quoted}” leads out of the repository: the service has only the repository", quoted=entry.text)
+        return expected, seen, msg("copy the needed lines into {name}", name=NAME)
     if submission.text(path) is None and not requirements.VARIABLE.search(entry.target):
-        seen = msg("“{quoted}”: the repository has no readable file {path}", entry.text, path)
-        return expected, seen, msg("commit {path}, or remove the line", path)
+        seen = msg("“{quoted}”: the repository has no readable file {path}", quoted=entry.text, path=path)
+        return expected, seen, msg("commit {path}, or remove the line", path=path)
     return None
 
 
@@ -165,16 +165,16 @@ def _wrong_path(submission: Submission, entry: Entry) -> tuple[str, str, str] | 
     target = entry.target.partition("#")[0].partition("[")[0].strip()
     path, name = posixpath.normpath(target), entry.name or "name"
     if target.startswith(("file:", "/", "~")) or path == ".." or path.startswith("../"):
-        seen = msg("“{quoted}” is a path on the author's machine", entry.text)
+        seen = msg("“{quoted}” is a path on the author's machine", quoted=entry.text)
         expected = msg("a package index, or a file of the repository")
-        return expected, seen, msg("write {name}==version instead", name)
+        return expected, seen, msg("write {name}==version instead", name=name)
     inside = "" if path == "." else f"{path}/"
     lacking = "pyproject.toml" if path == "." else path
     if path in submission.paths or any(f"{inside}{file}" in submission.paths for file in PROJECT):
         return None
     expected = msg("a file of the repository, or a folder with a pyproject.toml or setup.py")
-    seen = msg("“{quoted}”: the repository has neither at {path}", entry.text, path)
-    return expected, seen, msg("commit {path}, or write {name}==version", lacking, name)
+    seen = msg("“{quoted}”: the repository has neither at {path}", quoted=entry.text, path=path)
+    return expected, seen, msg("commit {path}, or write {name}==version", path=lacking, name=name)
 
 
 def _circle(found: tuple[File, ...]) -> Iterator[Finding]:
@@ -183,7 +183,7 @@ def _circle(found: tuple[File, ...]) -> Iterator[Finding]:
     except CycleError as error:
         circle = error.args[1][::-1]
         expected = msg("files that do not include themselves")
-        fix = msg("remove the -r line from {circle}", circle[-2])
+        fix = msg("remove the -r line from {circle}", circle=circle[-2])
         yield fail(expected=expected, seen=joined(" includes ", circle), fix=fix, where=circle[-2])
 
 
@@ -197,7 +197,7 @@ def _hashes(found: tuple[File, ...]) -> Iterator[Finding]:
         if not entry.hashes or not pinned:
             lacks = msg("no exact version") if entry.hashes else msg("none")
             expected = msg("a hash and an exact version for every requirement, once one of them has a hash")
-            seen = msg("“{quoted}” has {value}", entry.text, lacks)
+            seen = msg("“{quoted}” has {value}", quoted=entry.text, value=lacks)
             fix = msg("pip-compile --generate-hashes, or remove the hashes")
             yield fail(expected=expected, seen=seen, fix=fix, where=entry.where)
             return
@@ -217,7 +217,11 @@ def _contradictions(submission: Submission) -> Iterator[Finding]:
         pair = next(pairs, None)
         if pair:
             entry, other = pair
-            said = (other.text, other.where, entry.text)
-            seen = msg("“{quoted}” ({where}) excludes “{quoted2}”: pip installs neither", *said)
-            fix = msg("keep one of the two lines for {name}", name)
-            yield fail(expected=msg("one version of {name}", name), seen=seen, fix=fix, where=entry.where)
+            seen = msg(
+                "“{first}” ({where}) excludes “{second}”: pip installs neither",
+                first=other.text,
+                where=other.where,
+                second=entry.text,
+            )
+            fix = msg("keep one of the two lines for {name}", name=name)
+            yield fail(expected=msg("one version of {name}", name=name), seen=seen, fix=fix, where=entry.where)

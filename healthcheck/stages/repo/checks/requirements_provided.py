@@ -19,9 +19,11 @@ MOST_QUOTED = 8
 
 @check(
     "repo/requirements-provided",
-    "requirements.txt omits packages that the environment provides",
+    msg("requirements.txt omits packages that the environment provides"),
     rule=contract.PROVIDED,
-    why="A second torch-npu or CANN package replaces the one that fits the machine's driver, or fails to install.",
+    why=msg(
+        "A second torch-npu or CANN package replaces the one that fits the machine's driver, or fails to install."
+    ),
 )
 def requirements_provided(submission: Submission) -> Findings:
     """The environment provides Torch NPU, CANN and Python; the service's rule is not to install them again.
@@ -49,11 +51,11 @@ def requirements_provided(submission: Submission) -> Findings:
     """
     installed = tuple(installed_by((submission.deploy_sh or b"").decode("utf-8", "replace")))
     if submission.requirements is None and not installed:
-        raise NotApplicable(msg("there is no {requirements}", contract.REQUIREMENTS))
+        raise NotApplicable(msg("there is no {requirements}", requirements=contract.REQUIREMENTS))
     for line, text, name in installed:
-        expected = msg("no installation of {name}, which the environment provides", name)
-        fix, where = msg("remove {text} from the command", text), f"{contract.ENTRY_POINT}:{line}"
-        seen = msg("pip install {text}", text)
+        expected = msg("no installation of {name}, which the environment provides", name=name)
+        fix, where = msg("remove {text} from the command", text=text), f"{contract.ENTRY_POINT}:{line}"
+        seen = msg("pip install {text}", text=text)
         yield warn(expected=expected, seen=seen, fix=fix, where=where, evidence={"package": name})
     groups: dict[tuple[str, _Why], list[Entry]] = {}
     for entry in entries(submission):
@@ -84,18 +86,18 @@ def _superfluous(submission: Submission, why: _Why, found: list[Entry]) -> Findi
     """One finding for all lines of a file with the same reason, so that one repair removes them."""
     seen: str = joined(", ", [f"“{entry.text}”" for entry in found[:MOST_QUOTED]])
     if len(found) > MOST_QUOTED:
-        seen = msg("{lines} and {count} more", seen, len(found) - MOST_QUOTED)
+        seen = msg("{lines} and {count} more", lines=seen, count=len(found) - MOST_QUOTED)
     say = fail if why is _Why.PROVIDED else warn
     expected: str = msg("packages from an index")
     if why is _Why.PROVIDED:
         parts = dict.fromkeys(provided_part(entry.name) for entry in found)
-        expected = msg("no line for {provided}, which the environment provides", joined(", ", parts))
+        expected = msg("no line for {provided}, which the environment provides", provided=joined(", ", parts))
     elif why is _Why.OF_THE_IMAGE:
-        reasons = [msg("no line for {name}: {image}", entry.name, IMAGE[entry.name]) for entry in found]
+        reasons = [msg("no line for {name}: {image}", name=entry.name, image=IMAGE[entry.name]) for entry in found]
         expected = joined("; ", dict.fromkeys(reasons))
     else:
-        seen = msg("{lines}: a module of Python itself; pip finds no such package, or an unrelated one", seen)
+        seen = msg("{lines}: a module of Python itself; pip finds no such package, or an unrelated one", lines=seen)
     edits = without(submission, found)
-    fix = in_words(edits) or msg("remove these lines from {file}: {lines}", found[0].file, seen)
+    fix = in_words(edits) or msg("remove these lines from {file}: {lines}", file=found[0].file, lines=seen)
     evidence: dict[str, JsonValue] = {"package": found[0].name, "packages": [entry.name for entry in found]}
     return say(expected=expected, seen=seen, fix=fix, where=found[0].where, evidence=evidence, edits=edits)

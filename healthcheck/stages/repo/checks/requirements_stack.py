@@ -21,8 +21,8 @@ MAX_FINDINGS = 20
 
 @check(
     "repo/requirements-stack",
-    "requirements.txt fits the versions of the image",
-    why="A package in another version than vLLM and vllm-ascend require can prevent them from starting.",
+    msg("requirements.txt fits the versions of the image"),
+    why=msg("A package in another version than vLLM and vllm-ascend require can prevent them from starting."),
     requires=("repo/requirements-parse",),
     by_row=True,
 )
@@ -50,7 +50,7 @@ def requirements_stack(submission: Submission) -> Findings:
     ```
     """
     if submission.requirements is None:
-        raise NotApplicable(msg("there is no {requirements}", contract.REQUIREMENTS))
+        raise NotApplicable(msg("there is no {requirements}", requirements=contract.REQUIREMENTS))
     lines = [entry for entry in entries(submission) if entry.name and not provided_part(entry.name)]
     row, declared = _row(lines, submission.stack)
     if not lines:
@@ -59,7 +59,7 @@ def requirements_stack(submission: Submission) -> Findings:
         yield from conflict(entry, row, declared, without(submission, [entry]))
         if needs_cuda(entry.name):
             expected = msg("packages that work on an NPU")
-            seen = msg("“{quoted}” needs CUDA: it fails to build or to load", entry.text)
+            seen = msg("“{quoted}” needs CUDA: it fails to build or to load", quoted=entry.text)
             edits = without(submission, [entry])
             fix = in_words(edits) or msg("remove the line")
             yield warn(expected=expected, seen=seen, fix=fix, where=entry.where, edits=edits)
@@ -95,11 +95,11 @@ def _of_the_image(submission: Submission, row: stacks.Row, provided: list[Entry]
     """Packages without a version limit that the image has in a version that fits it."""
     if provided:
         expected = msg("no line for a package that the image has in the version that fits it")
-        seen = msg("{lines}: pip may replace the image's version by the newest", _listed(provided))
+        seen = msg("{lines}: pip may replace the image's version by the newest", lines=_listed(provided))
         edits, known = without(submission, provided), stacks.installed(row)
         versions = ", ".join(f"{entry.name} {known.get(entry.name, '')}".strip() for entry in provided[:8])
-        words = in_words(edits) or msg("remove {lines} from {file}", _listed(provided), provided[0].file)
-        fix = msg("{edit}: the image of {label} has {versions}", words, row.label(), versions)
+        words = in_words(edits) or msg("remove {lines} from {file}", lines=_listed(provided), file=provided[0].file)
+        fix = msg("{edit}: the image of {label} has {versions}", edit=words, label=row.label(), versions=versions)
         evidence: dict[str, JsonValue] = {"packages": [entry.name for entry in provided]}
         yield warn(expected=expected, seen=seen, fix=fix, where=provided[0].where, evidence=evidence, edits=edits)
 
@@ -107,14 +107,14 @@ def _of_the_image(submission: Submission, row: stacks.Row, provided: list[Entry]
 def _listed(found: list[Entry]) -> str:
     """The requirements, as written but without their markers."""
     names = ", ".join(entry.text.split(";")[0].strip() for entry in found[:8])
-    return msg("{names} and {count} more", names, len(found) - 8) if len(found) > 8 else names
+    return msg("{names} and {count} more", names=names, count=len(found) - 8) if len(found) > 8 else names
 
 
 def _unpinned(loose: list[Entry]) -> Iterator[Finding]:
     """Packages without a version limit that the image does not have."""
     if loose:
         expected = msg("a version for every package: name==version")
-        seen = msg("{names}: pip installs the newest version, unless the image has one", _listed(loose))
+        seen = msg("{names}: pip installs the newest version, unless the image has one", names=_listed(loose))
         fix = msg("pin the tested versions, which pip freeze prints")
         packages = (entry.name for entry in loose)
         yield warn(expected=expected, seen=seen, fix=fix, where=loose[0].where, evidence={"packages": [*packages]})

@@ -12,8 +12,8 @@ _UNKNOWN = msg("what the file sets, such as task, stack, npu and skip, is unknow
 
 @check(
     "repo/settings-parse",
-    "adapter.toml and pyproject.toml are TOML",
-    why="The template's adapter starts no server from an adapter.toml that it cannot read.",
+    msg("adapter.toml and pyproject.toml are TOML"),
+    why=msg("The template's adapter starts no server from an adapter.toml that it cannot read."),
 )
 def settings_parse(submission: Submission) -> Findings:
     """The template's adapter reads adapter.toml at every start. A verification reads its own settings from that
@@ -42,10 +42,10 @@ def settings_parse(submission: Submission) -> Findings:
     """
     for found in submission.unread_settings:
         text = shortened(found.text)
-        seen = msg("{reason}: {text}; {unknown}", found.reason, text, _UNKNOWN)
-        fix = msg("correct line {line} of {file}", found.line, found.file)
+        seen = msg("{reason}: {text}; {unknown}", reason=found.reason, text=text, unknown=_UNKNOWN)
+        fix = msg("correct line {line} of {file}", line=found.line, file=found.file)
         if found.conflict:
-            seen = msg("a conflict of a merge begins there: {text}; {unknown}", text, _UNKNOWN)
+            seen = msg("a conflict of a merge begins there: {text}; {unknown}", text=text, unknown=_UNKNOWN)
             fix = msg(
                 "keep one of the versions between <<<<<<< and >>>>>>>, and delete the lines that begin with these "
                 "and with ======="

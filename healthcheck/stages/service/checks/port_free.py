@@ -12,9 +12,11 @@ from healthcheck.text.messages import msg
 
 @check(
     "service/port-free",
-    "Nothing else uses port {port}",
-    why="With another server on the port, the kit would measure that server, or the launch would fail through no "
-    "fault of the submission.",
+    msg("Nothing else uses port {port}"),
+    why=msg(
+        "With another server on the port, the kit would measure that server, or the launch would fail through no "
+        "fault of the submission."
+    ),
     rule=contract.LISTENS_ON_PORT,
 )
 def port_free(facts: PortFacts) -> Findings:
@@ -47,10 +49,10 @@ def port_free(facts: PortFacts) -> Findings:
     for holder in _distinct(facts.holders):
         verb = msg("listens on") if holder.listening else msg("holds")
         owner = holder.process
-        expected = msg("port {port} free", facts.port)
-        seen = msg("{owner} {verb} {place}", holder.owner, verb, place(holder))
-        find = msg("find it as root (ss -ltnp 'sport = :{port}'), stop it and run again", facts.port)
-        fix = msg("stop it (kill {pid}) and run again", owner.pid) if owner else find
+        expected = msg("port {port} free", port=facts.port)
+        seen = msg("{owner} {verb} {address}", owner=holder.owner, verb=verb, address=place(holder))
+        find = msg("find it as root (ss -ltnp 'sport = :{port}'), stop it and run again", port=facts.port)
+        fix = msg("stop it (kill {pid}) and run again", pid=owner.pid) if owner else find
         yield unsettled(expected=expected, seen=seen, fix=fix)
 
 

@@ -11,9 +11,11 @@ from healthcheck.text.messages import msg
 
 @check(
     "service/starts",
-    "deploy.sh starts a server that answers",
-    why="The service runs deploy.sh, then sends requests to {chat_path} on port {port}; without an answer the job "
-    "fails.",
+    msg("deploy.sh starts a server that answers"),
+    why=msg(
+        "The service runs deploy.sh, then sends requests to {chat_path} on port {port}; without an answer the job "
+        "fails."
+    ),
     rule=contract.STARTS_THE_SERVICE,
     requires=("service/port-free",),
 )
@@ -71,19 +73,32 @@ def starts(launch: Launch) -> Findings:
 def _remarks(launch: Launch) -> Findings:
     """Remarks about a launch that became ready."""
     limit, ready_s, command = contract.service().start_up_seconds, launch.ready_s or 0, " ".join(launch.command)
-    ready = (ready_s, command, launch.log)
-    said = msg(
-        "ready after {ready_s:.0f} s (the service's limit is unknown), run by `{command}`, log in {log}", *ready
-    )
-    yield note(msg("ready after {ready_s:.0f} s, run by `{command}`, log in {log}", *ready) if limit else said)
+    if limit:
+        yield note(
+            msg(
+                "ready after {ready_s:.0f} s, run by `{command}`, log in {log}",
+                ready_s=ready_s,
+                command=command,
+                log=launch.log,
+            )
+        )
+    else:
+        yield note(
+            msg(
+                "ready after {ready_s:.0f} s (the service's limit is unknown), run by `{command}`, log in {log}",
+                ready_s=ready_s,
+                command=command,
+                log=launch.log,
+            )
+        )
     if limit and ready_s > limit:
-        expected = msg("an answer within {limit} s", limit)
-        seen = msg("the first one came after {ready_s:.0f} s", ready_s)
+        expected = msg("an answer within {limit} s", limit=limit)
+        seen = msg("the first one came after {ready_s:.0f} s", ready_s=ready_s)
         fix = msg("have deploy.sh do less before the server starts, and the server less before it answers")
         yield fail(expected=expected, seen=seen, fix=fix, rule=contract.START_UP)
     if launch.exit_status is not None:
         ended = describe_exit(launch.exit_status)
-        seen = msg("deploy.sh ended ({describe_exit}) and left the server in the background", ended)
+        seen = msg("deploy.sh ended ({exit}) and left the server in the background", exit=ended)
         fix = msg(
             "end deploy.sh in `exec vllm serve …`, without `&` and without nohup: if deploy.sh is the main "
             "process of a container, the server dies with it"
@@ -95,11 +110,11 @@ def _remarks(launch: Launch) -> Findings:
         seen = msg(
             "it listens only on {place}, which other machines cannot reach; whether the service's client runs "
             "on the same machine is unknown",
-            place(launch.listeners[0]),
+            place=place(launch.listeners[0]),
         )
         yield warn(expected=expected, seen=seen, fix=msg("pass --host 0.0.0.0"))
     if launch.listeners and not any(listener.process for listener in launch.listeners):
-        expected = msg("a visible process that listens on port {port}", launch.port)
+        expected = msg("a visible process that listens on port {port}", port=launch.port)
         seen = msg("its owner is hidden from this user, so deploy.sh may not have started it")
         fix = msg("run the kit as the user that deploy.sh's server runs as, or as root")
         yield warn(expected=expected, seen=seen, fix=fix)

@@ -40,8 +40,8 @@ COPY = re.compile(
 
 @check(
     "weights/complete",
-    "Every file of the weights is present and complete",
-    why="The engine stops at the first missing or truncated shard, often after minutes of loading.",
+    msg("Every file of the weights is present and complete"),
+    why=msg("The engine stops at the first missing or truncated shard, often after minutes of loading."),
     requires=("weights/present",),
 )
 def complete(facts: WeightsFacts) -> Findings:
@@ -91,12 +91,16 @@ def _pointers(weights: Weights) -> Iterator[Finding]:
     sizes = weights.pointers
     needed = [e.name for e in weights.files if e.name in sizes and _needed(e)]
     if needed:
-        said = (len(sizes), gigabytes(sum(size or 0 for size in sizes.values())), some(needed))
-        seen = msg("{sizes} Git LFS pointers in their place ({gigabytes} are missing): {needed}", *said)
+        seen = msg(
+            "{sizes} Git LFS pointers in their place ({gigabytes} are missing): {needed}",
+            sizes=len(sizes),
+            gigabytes=gigabytes(sum(size or 0 for size in sizes.values())),
+            needed=some(needed),
+        )
         fix = msg("git lfs install && git lfs pull in the weights repository, or download them with its own client")
         yield At(shown(needed[0])).fail(expected=msg("the files themselves"), seen=seen, fix=fix)
     elif sizes:
-        spare = msg("Git LFS pointers in place of {sizes}", some(list(sizes)))
+        spare = msg("Git LFS pointers in place of {sizes}", sizes=some(list(sizes)))
         pull = msg("git lfs pull, or delete what the model does not need")
         yield warn(expected=msg("the files themselves"), seen=spare, fix=pull)
 
@@ -106,13 +110,15 @@ def _unusable(weights: Weights) -> Iterator[Finding]:
         name, needed = shown(entry.name), _needed(entry)
         if entry.problem.startswith("cannot be read"):
             report, where = unsettled if needed else warn, ""
-            fix = msg("make it readable: chmod a+r {name}", name)
+            fix = msg("make it readable: chmod a+r {name}", name=name)
         elif needed:
             report, where, fix = fail, name, msg("put the file itself there")
         else:
             report, where, fix = warn, "", msg("put the file itself there, or delete the name")
         expected = msg("a regular file in the weights folder")
-        yield report(expected=expected, seen=msg("{name} {problem}", name, entry.problem), fix=fix, where=where)
+        yield report(
+            expected=expected, seen=msg("{name} {problem}", name=name, problem=entry.problem), fix=fix, where=where
+        )
     for folder in weights.folder.unlisted[:5]:
         yield warn(expected=msg("a folder that can be listed"), seen=folder, fix=msg("make it readable"))
 
@@ -122,7 +128,7 @@ def _empty(weights: Weights) -> Iterator[Finding]:
     names = (entry.name for entry in bare if not is_partial(entry.name))
     empty = [name for name in names if not name.lower().endswith(MAY_BE_EMPTY)]
     if empty:
-        seen = msg("0 bytes: {empty}", some(empty))
+        seen = msg("0 bytes: {empty}", empty=some(empty))
         yield At(shown(empty[0])).fail(expected=msg("files with content"), seen=seen, fix=AGAIN)
 
 
@@ -130,16 +136,20 @@ def _cut_off(weights: Weights) -> Iterator[Finding]:
     for shard in weights.loaded:
         if shard.cut_off and shard.entry.size_bytes and shard.entry.name not in weights.pointers:
             header, name = shard.header, shown(shard.entry.name)
-            whole = msg("{file_bytes:,} bytes", header.file_bytes) if header else msg("at least its own header")
-            seen = msg("{name} has {size_bytes:,}", name, shard.entry.size_bytes)
+            whole = (
+                msg("{file_bytes:,} bytes", file_bytes=header.file_bytes)
+                if header
+                else msg("at least its own header")
+            )
+            seen = msg("{name} has {size_bytes:,}", name=name, size_bytes=shard.entry.size_bytes)
             yield At(name).fail(expected=whole, seen=seen, fix=AGAIN)
     for pickled in weights.pickles:
         name = shown(pickled.entry.name)
         if pickled.cut_off:
-            seen = msg("{name} is a zip file (as torch.save writes it) without its end", name)
+            seen = msg("{name} is a zip file (as torch.save writes it) without its end", name=name)
             yield At(name).fail(expected=msg("a whole zip file"), seen=seen, fix=AGAIN)
         elif pickled.foreign and pickled.entry.size_bytes and _is_loaded(weights, pickled.entry.name):
-            seen = msg("{name} is neither a pickle nor a zip file with one in it", name)
+            seen = msg("{name} is neither a pickle nor a zip file with one in it", name=name)
             yield At(name).fail(expected=msg("what torch.save writes"), seen=seen, fix=AGAIN)
 
 
@@ -153,13 +163,13 @@ def _index(weights: Weights, index: Document) -> Iterator[Finding]:
     if index.error or not weight_map:
         report = fail if index.name == MAIN_INDEX else warn
         expected = msg('an index: {"weight_map": {tensor: file}}')
-        seen = msg("{name} {seen}", name, index.error or msg("has no weight_map with entries"))
+        seen = msg("{name} {seen}", name=name, seen=index.error or msg("has no weight_map with entries"))
         yield report(expected=expected, seen=seen, fix=words.AGAIN, where=name)
         return
     strange = next((file for file in weight_map.values() if not _is_inside(file)), None)
     if strange is not None:
         said = repr(shown(str(strange)))
-        seen = msg("{name} names {strange}, which leads out of it or is not a name", name, said)
+        seen = msg("{name} names {strange}, which leads out of it or is not a name", name=name, strange=said)
         fix = msg("take the index from the model's original repository again")
         yield At(name).fail(expected=msg("names of files in the weights folder"), seen=seen, fix=fix)
         return
@@ -183,12 +193,20 @@ def _missing(
     weights: Weights, index: Document, named: list[str], missing: list[str], copies: Mapping[str, str]
 ) -> Finding:
     remains, name = [e.name for e in weights.files if is_partial(e.name)], shown(index.name)
-    also = msg("; remains of a download: {remains}", some(remains, 3)) if remains else ""
-    seen = msg("{missing} of {named} are missing: {missing2}{also}", len(missing), len(named), some(missing), also)
+    also = msg("; remains of a download: {remains}", remains=some(remains, 3)) if remains else ""
+    seen = msg(
+        "{count} of {named} are missing: {examples}{also}",
+        count=len(missing),
+        named=len(named),
+        examples=some(missing),
+        also=also,
+    )
     spare = index.name != MAIN_INDEX and missing == named
     if spare and of_format(weights.files, Format.SAFETENSORS):
-        return note(msg("{name} names files that are not there; the engine loads the safetensors instead", name))
-    expected = msg("the {named} files that {name} names", len(named), name)
+        return note(
+            msg("{name} names files that are not there; the engine loads the safetensors instead", name=name)
+        )
+    expected = msg("the {named} files that {name} names", named=len(named), name=name)
     copied = [_same(source, target) for target, source in copies.items()][:MAX_RENAMED]
     return At(name).fail(expected=expected, seen=joined("; ", (seen, *copied)), fix=_renaming(copies, missing))
 
@@ -224,8 +242,10 @@ def _tensor_names(shard: Shard) -> Iterator[str]:
 
 def _same(source: str, target: str) -> str:
     if COPY.sub("", source) == target:
-        return msg("{source} has the name of {target} with the mark of a copy", shown(source), shown(target))
-    return msg("{source} has the tensors of {target}", shown(source), shown(target))
+        return msg(
+            "{source} has the name of {target} with the mark of a copy", source=shown(source), target=shown(target)
+        )
+    return msg("{source} has the tensors of {target}", source=shown(source), target=shown(target))
 
 
 def _renaming(renamed: Mapping[str, str], missing: list[str]) -> str:
@@ -234,7 +254,7 @@ def _renaming(renamed: Mapping[str, str], missing: list[str]) -> str:
         return msg("download the missing files")
     others = [name for name in missing if name not in renamed]
     moves = " && ".join(f"mv -- {_quoted(source)} {_quoted(target)}" for target, source in renamed.items())
-    return msg("{moves}; then download {others}", moves, some(others)) if others else moves
+    return msg("{moves}; then download {others}", moves=moves, others=some(others)) if others else moves
 
 
 def _quoted(name: str) -> str:
@@ -248,9 +268,13 @@ def _tensors(weights: Weights, index: Document, weight_map: dict[str, str]) -> I
     absent = [name for name, file in weight_map.items() if file in held and name not in held[file]]
     if absent:
         first, name = absent[0], shown(index.name)
-        expected = msg("each tensor in the file that {name} names for it", name)
-        said = (len(absent), repr(shown(first, 80)), shown(weight_map[first]))
-        seen = msg("{absent} are not there, {name} not in {weight_map} for one", *said)
+        expected = msg("each tensor in the file that {name} names for it", name=name)
+        seen = msg(
+            "{absent} are not there, {name} not in {weight_map} for one",
+            absent=len(absent),
+            name=repr(shown(first, 80)),
+            weight_map=shown(weight_map[first]),
+        )
         fix = msg("index and shards are of different downloads: download all of them again")
         yield At(name).fail(expected=expected, seen=seen, fix=fix)
 
@@ -261,11 +285,17 @@ def _beside(weights: Weights, named: set[str]) -> Iterator[Finding]:
     stems = {found["stem"] for name in named if (found := SHARD.match(name))}
     mixed = [name for name in others if (found := SHARD.match(name)) and found["stem"] in stems]
     if mixed:
-        expected = msg("only the shards that {main_index} names", MAIN_INDEX)
-        seen = msg("shards of another set beside them, which are not loaded: {mixed}", some(mixed))
+        expected = msg("only the shards that {main_index} names", main_index=MAIN_INDEX)
+        seen = msg("shards of another set beside them, which are not loaded: {mixed}", mixed=some(mixed))
         yield warn(expected=expected, seen=seen, fix=msg("delete the set that does not belong to the model"))
     elif others:
-        yield note(msg("{main_index} does not name {others}: vLLM does not load them", MAIN_INDEX, some(others)))
+        yield note(
+            msg(
+                "{main_index} does not name {others}: vLLM does not load them",
+                main_index=MAIN_INDEX,
+                others=some(others),
+            )
+        )
 
 
 def _numbered(weights: Weights) -> Iterator[Finding]:
@@ -279,12 +309,12 @@ def _numbered(weights: Weights) -> Iterator[Finding]:
     for pattern, missing in missing_numbers(names).items():
         if main and pattern.endswith(".safetensors"):
             continue
-        seen = msg("{missing} are missing: {missing2}", len(missing), some(missing))
+        seen = msg("{count} are missing: {examples}", count=len(missing), examples=some(missing))
         renamed = {target: marked[target] for target in missing if target in marked}
         copies = [_same(source, target) for target, source in renamed.items()]
         seen = joined("; ", (seen, *copies[:MAX_RENAMED]))
         fix = _renaming(renamed, missing)
-        yield fail(expected=msg("all of {pattern}", shown(pattern)), seen=seen, fix=fix)
+        yield fail(expected=msg("all of {pattern}", pattern=shown(pattern)), seen=seen, fix=fix)
 
 
 def _remains(weights: Weights) -> Iterator[Finding]:
@@ -294,12 +324,15 @@ def _remains(weights: Weights) -> Iterator[Finding]:
     if running:
         said, fix = some(running), msg("run aria2c again until the .aria2 file is gone")
         seen = msg(
-            "{running}: aria2 has not finished the file of that name, though it may have its full size", said
+            "{running}: aria2 has not finished the file of that name, though it may have its full size",
+            running=said,
         )
         yield At(shown(running[0])).fail(expected=msg("finished downloads"), seen=seen, fix=fix)
     others = [entry for entry in remains if entry.name not in running]
     if others:
         size = gigabytes(sum(entry.size_bytes for entry in others))
         expected = msg("no remains of interrupted downloads")
-        seen = msg("{name} ({size}, which count towards the limit)", some([entry.name for entry in others]), size)
+        seen = msg(
+            "{name} ({size}, which count towards the limit)", name=some([entry.name for entry in others]), size=size
+        )
         yield warn(expected=expected, seen=seen, fix=msg("finish the download, then delete them"))

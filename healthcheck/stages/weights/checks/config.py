@@ -36,8 +36,8 @@ PARTS = ("text_config", "llm_config", "language_config", "thinker_config", "visi
 
 @check(
     "weights/config",
-    "config.json is readable, and the engine supports its architecture",
-    why="The engine reads config.json first, and does not start if it does not support the architecture.",
+    msg("config.json is readable, and the engine supports its architecture"),
+    why=msg("The engine reads config.json first, and does not start if it does not support the architecture."),
     requires=("weights/present",),
 )
 def config(facts: WeightsFacts) -> Findings:
@@ -66,7 +66,9 @@ def config(facts: WeightsFacts) -> Findings:
     """
     weights = facts.uploaded
     if facts.nature().family in {Family.DIFFUSES, Family.ADAPTS}:
-        raise NotApplicable(msg("the weights are {value} (see task/matches-weights)", facts.nature().family.value))
+        raise NotApplicable(
+            msg("the weights are {value} (see task/matches-weights)", value=facts.nature().family.value)
+        )
     if not weights.config.present:
         yield from _without_config(facts)
         return
@@ -74,7 +76,7 @@ def config(facts: WeightsFacts) -> Findings:
         yield broken(weights.config)
         return
     if weights.generation_config.error:
-        yield broken(weights.generation_config, msg("{again}, or delete it: it is optional", AGAIN))
+        yield broken(weights.generation_config, msg("{again}, or delete it: it is optional", again=AGAIN))
     yield from _numbers(facts)
     if facts.engine not in OTHER_ENGINES:
         yield from _architectures(facts)
@@ -82,7 +84,10 @@ def config(facts: WeightsFacts) -> Findings:
 
 def _numbers(facts: WeightsFacts) -> Findings:
     for key, expected, seen in itertools.islice(wrong(facts.uploaded.config.value), 5):
-        wanted, found = msg("{key}: {expected}", key, expected), msg("config.json: {key} is {seen}", key, seen)
+        wanted, found = (
+            msg("{key}: {expected}", key=key, expected=expected),
+            msg("config.json: {key} is {seen}", key=key, seen=seen),
+        )
         fix = msg("write it as the original model's config.json has it")
         yield At("config.json").fail(expected=wanted, seen=found, fix=fix)
 
@@ -102,7 +107,9 @@ def _without_config(facts: WeightsFacts) -> Findings:
         yield fail(expected=expected, seen=msg("GGUF files alone; vllm-ascend supports no GGUF"), fix=fix)
     else:
         fix = msg("copy config.json of the original model into the weights folder")
-        yield fail(expected=msg("config.json in {path}", weights.folder.path), seen=msg("there is none"), fix=fix)
+        yield fail(
+            expected=msg("config.json in {path}", path=weights.folder.path), seen=msg("there is none"), fix=fix
+        )
 
 
 def _architectures(facts: WeightsFacts) -> Findings:
@@ -111,9 +118,17 @@ def _architectures(facts: WeightsFacts) -> Findings:
     architectures = words(declared)
     if not architectures:
         named = "architectures" in value
-        said = msg("architectures is {declared}", shown(repr(declared))) if named else msg("there is no such key")
+        said = (
+            msg("architectures is {declared}", declared=shown(repr(declared)))
+            if named
+            else msg("there is no such key")
+        )
         expected = msg('"architectures": ["<class name>"], for example ["Qwen3ForCausalLM"]')
-        seen = msg("config.json: {seen}; model_type {model_type}", said, repr(text_of(value.get("model_type"))))
+        seen = msg(
+            "config.json: {seen}; model_type {model_type}",
+            seen=said,
+            model_type=repr(text_of(value.get("model_type"))),
+        )
         fix = msg('add "architectures" to config.json as the original model has it')
         yield At("config.json").fail(expected=expected, seen=seen, fix=fix)
         return
@@ -128,13 +143,17 @@ def _model_type(facts: WeightsFacts) -> Findings:
     if model_type in assumed.model_types or value.get("auto_map"):
         return
     known = [release.vllm for release in facts.releases() if model_type in release.model_types]
-    also = msg("; only vLLM {spans} does", _spans(facts, known)) if known else ""
-    versions = (assumed.transformers, assumed.vllm)
-    expected = msg("a model_type that transformers {transformers} or vLLM {vllm} knows", *versions)
-    seen: str = f"config.json: {msg('no model_type')}"
+    also = msg("; only vLLM {spans} does", spans=_spans(facts, known)) if known else ""
+    expected = msg(
+        "a model_type that transformers {transformers} or vLLM {vllm} knows",
+        transformers=assumed.transformers,
+        vllm=assumed.vllm,
+    )
+    without = msg("no model_type")
+    seen: str = f"config.json: {without}"
     if model_type:
-        said = msg("model_type {model_type}", repr(shown(model_type)))
-        seen = msg("config.json: {seen}, which none of them does{also}", said, also)
+        said = msg("model_type {model_type}", model_type=repr(shown(model_type)))
+        seen = msg("config.json: {seen}, which none of them does{also}", seen=said, also=also)
     fix = msg('write "model_type" as the original model has it: without a known one the engine does not start')
     yield At("config.json").warn(expected=expected, seen=seen, fix=fix)
 
@@ -143,14 +162,22 @@ def _registered(facts: WeightsFacts, architectures: tuple[str, ...]) -> Findings
     releases = facts.releases()
     if facts.chosen_vllm and facts.chosen_vllm != releases[0].vllm:
         chosen, by = facts.chosen_vllm, releases[0].vllm
-        yield note(msg("vLLM {chosen_vllm} is not catalogued: judged by the registry of {vllm}", chosen, by))
+        yield note(
+            msg(
+                "vLLM {chosen_vllm} is not catalogued: judged by the registry of {vllm}",
+                chosen_vllm=chosen,
+                vllm=by,
+            )
+        )
     knowing = [release for release in releases if any(release.groups_of(name) for name in architectures)]
     if knowing == list(releases):
         return
     named = shown(", ".join(architectures))
     if releases[0] in knowing:
         others = _spans(facts, [release.vllm for release in releases if release not in knowing])
-        yield note(msg("{named}: known to vLLM {vllm}, not to {others}", named, releases[0].vllm, others))
+        yield note(
+            msg("{named}: known to vLLM {vllm}, not to {others}", named=named, vllm=releases[0].vllm, others=others)
+        )
         return
     yield _unknown(facts, named, architectures, knowing)
 
@@ -164,15 +191,17 @@ def _unknown(facts: WeightsFacts, named: str, architectures: tuple[str, ...], kn
     seen, fix = _nowhere(facts, named, architectures)
     if knowing:
         have = _spans(facts, [release.vllm for release in knowing])
-        seen = msg("{named}, which of the catalogued releases only vLLM {have} knows", named, have)
-        fix = msg("find out which vLLM the service has; with {vllm}, choose another model", assumed.vllm)
+        seen = msg("{named}, which of the catalogued releases only vLLM {have} knows", named=named, have=have)
+        fix = msg("find out which vLLM the service has; with {vllm}, choose another model", vllm=assumed.vllm)
     vllm, at = assumed.vllm, At("config.json")
     if "architectures" in (facts.overrides or {}):
         at, fix = At(facts.where), msg("take architectures out of --hf-overrides")
     if stacks.is_of_the_service(facts.row):
-        expected = msg("an architecture of vLLM {vllm}'s registry, the release of the service", vllm)
+        expected = msg("an architecture of vLLM {vllm}'s registry, the release of the service", vllm=vllm)
         return at.fail(expected=expected, seen=seen, fix=fix, rule=contract.RELEASE)
-    expected = msg("an architecture of vLLM {vllm}'s registry, the release that is assumed on the service", vllm)
+    expected = msg(
+        "an architecture of vLLM {vllm}'s registry, the release that is assumed on the service", vllm=vllm
+    )
     return at.warn(expected=expected, seen=seen, fix=fix)
 
 
@@ -182,27 +211,31 @@ def _nowhere(facts: WeightsFacts, named: str, architectures: tuple[str, ...]) ->
     has = assumed.transformers
     removed = next((name for name in architectures if name in assumed.removed), "")
     if removed:
-        until = msg("{name} until {removed}", removed, assumed.removed[removed])
-        return msg("vLLM served {removed} and dropped it", until), msg("choose a model that current vLLM serves")
+        until = msg("{name} until {removed}", name=removed, removed=assumed.removed[removed])
+        return msg("vLLM served {removed} and dropped it", removed=until), msg(
+            "choose a model that current vLLM serves"
+        )
     plugin = next((assumed.plugins[name] for name in architectures if name in assumed.plugins), "")
     if plugin:
-        seen = msg("{named}, which only a plug-in serves ({plugin})", named, plugin)
+        seen = msg("{named}, which only a plug-in serves ({plugin})", named=named, plugin=plugin)
         return seen, msg("install the plug-in through requirements.txt, or choose another model")
     if any(name in assumed.causal for name in architectures):
         seen = msg(
             "{named}, which transformers {transformers} has: vLLM would serve it through its slower "
             "Transformers backend, if the class allows it",
-            named,
-            has,
+            named=named,
+            transformers=has,
         )
         return seen, msg("try it with --model-impl transformers on the real stack before you submit")
     if facts.uploaded.config.value.get("auto_map"):
         fix = msg("vLLM serves it only if that code supports the Transformers backend: try it on the real stack")
-        return msg("{named}, which only the code that comes with the weights defines (auto_map)", named), fix
+        return msg("{named}, which only the code that comes with the weights defines (auto_map)", named=named), fix
     near = _near(architectures[0], assumed)
-    seen = msg("{named}, which neither that registry nor transformers {transformers} knows", named, has)
+    seen = msg(
+        "{named}, which neither that registry nor transformers {transformers} knows", named=named, transformers=has
+    )
     other = msg("compare config.json with the original model's")
-    return seen, msg("write {near}, if that was meant", near) if near else other
+    return seen, msg("write {near}, if that was meant", near=near) if near else other
 
 
 def _near(architecture: str, release: Release) -> str:

@@ -23,8 +23,10 @@ _SAME = msg("take config.json and all weights from the same checkpoint")
 
 @check(
     "weights/matches-config",
-    "The tensors are those that config.json describes",
-    why="The engine builds the model from config.json and refuses tensors that are missing or have another shape.",
+    msg("The tensors are those that config.json describes"),
+    why=msg(
+        "The engine builds the model from config.json and refuses tensors that are missing or have another shape."
+    ),
     requires=("weights/complete", "weights/safetensors", "weights/config"),
 )
 def matches_config(facts: WeightsFacts) -> Findings:
@@ -67,13 +69,17 @@ def matches_config(facts: WeightsFacts) -> Findings:
     if embedding and vocabulary and plain and len(embedding.shape) == 2:
         rows, width = embedding.shape
         if width == hidden and rows != vocabulary:
-            expected = msg("an embedding of {vocabulary:,} tokens (vocab_size in config.json)", vocabulary)
-            seen = msg("{name} has {rows:,} rows", embedding.name, rows)
-            fix = msg('set "vocab_size" to {rows} in config.json, as save_pretrained does after a change', rows)
+            expected = msg(
+                "an embedding of {vocabulary:,} tokens (vocab_size in config.json)", vocabulary=vocabulary
+            )
+            seen = msg("{name} has {rows:,} rows", name=embedding.name, rows=rows)
+            fix = msg(
+                'set "vocab_size" to {rows} in config.json, as save_pretrained does after a change', rows=rows
+            )
             yield At("config.json").fail(expected=expected, seen=seen, fix=fix)
         elif hidden and width != hidden and norms == {(width,)}:
-            expected = msg("tensors of the width {hidden:,} (hidden_size in config.json)", hidden)
-            seen = msg("{name} and the norms have the width {width:,}", embedding.name, width)
+            expected = msg("tensors of the width {hidden:,} (hidden_size in config.json)", hidden=hidden)
+            seen = msg("{name} and the norms have the width {width:,}", name=embedding.name, width=width)
             yield At("config.json").fail(expected=expected, seen=seen, fix=_SAME)
 
 
@@ -82,7 +88,7 @@ def _layers(weights: Weights, names: set[str]) -> Iterator[Finding]:
     found = {int(match[1]) for name in names if (match := _LAYER.match(name))}
     missing = [number for number in range(min(count or 0, 10_000)) if number not in found]
     if missing:
-        expected = msg("tensors of {count} layers (num_hidden_layers in config.json)", count)
+        expected = msg("tensors of {count} layers (num_hidden_layers in config.json)", count=count)
         listed = some(list(map(str, missing)))
-        seen = plural("none of layer {layers}", "none of layers {layers}", len(missing), listed)
+        seen = plural("none of layer {layers}", "none of layers {layers}", len(missing), layers=listed)
         yield At("config.json").fail(expected=expected, seen=seen, fix=_SAME)

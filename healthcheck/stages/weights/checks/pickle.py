@@ -12,8 +12,8 @@ from healthcheck.text.messages import msg
 
 @check(
     "weights/pickle",
-    "No weights are pickles",
-    why="A pickle is a program: loading an untrusted one runs its code.",
+    msg("No weights are pickles"),
+    why=msg("A pickle is a program: loading an untrusted one runs its code."),
     requires=("weights/present",),
 )
 def pickle(facts: WeightsFacts) -> Findings:
@@ -47,19 +47,23 @@ def pickle(facts: WeightsFacts) -> Findings:
     for pickled in pickles:
         if pickled.dangerous:
             name = shown(pickled.entry.name)
-            seen = msg("{name} calls {dangerous} when it is loaded", name, ", ".join(pickled.dangerous[:3]))
+            seen = msg(
+                "{name} calls {dangerous} when it is loaded", name=name, dangerous=", ".join(pickled.dangerous[:3])
+            )
             fix = msg("do not load this file; take the weights from a source that you trust, as safetensors")
             yield At(name).fail(expected=msg("a pickle of tensors"), seen=seen, fix=fix)
     said = some(names)
     if Format.SAFETENSORS in facts.weights.formats():
         beside = msg(
-            "{names} ({size}) beside safetensors: not loaded, but counted; they can be deleted", said, size
+            "{names} ({size}) beside safetensors: not loaded, but counted; they can be deleted",
+            names=said,
+            size=size,
         )
         yield note(beside)
         return
     called = {call for pickled in pickles for call in pickled.calls}
     calls = sorted(call for call in called if not call.startswith(("torch.", "collections.")))
-    also = msg("; beyond tensors it names {calls}", some(calls, 3)) if calls else ""
-    seen = msg("pickles only: {names} ({size}){also}", said, size, also)
+    also = msg("; beyond tensors it names {calls}", calls=some(calls, 3)) if calls else ""
+    seen = msg("pickles only: {names} ({size}){also}", names=said, size=size, also=also)
     fix = msg("write them again as safetensors: model.save_pretrained(folder)")
     yield At(shown(names[0])).warn(expected="safetensors", seen=seen, fix=fix)

@@ -27,8 +27,8 @@ _OFF = (None, False, 0, "", "0", "false", "False")
 
 @check(
     "plan/additional-config",
-    "The release has the keys of --additional-config",
-    why="From 0.27.1rc1 on, vllm-ascend ends over a key that it does not have; older releases ignore it.",
+    msg("The release has the keys of --additional-config"),
+    why=msg("From 0.27.1rc1 on, vllm-ascend ends over a key that it does not have; older releases ignore it."),
     by_row=True,
 )
 def plan_additional_config(facts: WeightsFacts) -> Findings:
@@ -64,11 +64,11 @@ def plan_additional_config(facts: WeightsFacts) -> Findings:
     judge_only_launches(facts)
     given = facts.whole(OPTION)
     if facts.engine != "vllm" or not given:
-        raise NotApplicable(msg("no --{option} for vLLM is known", OPTION))
+        raise NotApplicable(msg("no --{option} for vLLM is known", option=OPTION))
     release = facts.row.vllm_ascend
     keys = next((each for each in additional_config.releases() if each.vllm_ascend == release), None)
     if keys is None:
-        raise NotApplicable(msg("{label} does not read --{option}", facts.row.label(), OPTION))
+        raise NotApplicable(msg("{label} does not read --{option}", label=facts.row.label(), option=OPTION))
     values = dict(_values(given, keys))
     for path, value in values.items():
         yield from _unknown(path, value, keys, facts)
@@ -97,21 +97,30 @@ def _unknown(path: str, value: JsonValue, keys: Keys, facts: WeightsFacts) -> Fi
     own = keys.groups.get(group, frozenset())
     if key in own:
         if _group(path, keys) in keys.groups and value is not None and not isinstance(value, dict):
-            yield _refused(path, value, msg("{key} is an object", key), facts)
+            yield _refused(path, value, msg("{key} is an object", key=key), facts)
         return
     releases = additional_config.releases()
     having = [each.vllm_ascend for each in releases if key in each.groups.get(group, ())]
     spans = stacks.spans(having, (each.vllm_ascend for each in releases))
-    others = msg("; vllm-ascend {spans} has it", spans) if having else ""
+    others = msg("; vllm-ascend {spans} has it", spans=spans) if having else ""
     near = "" if having else hint(key, own) or _elsewhere(key, keys)
     refusal = keys.refusals.get(group) or keys.refusals.get("", "")
-    at, because = At(facts.place), msg("and ignores") if not refusal else msg("and ends: “{refusal}”", refusal)
+    at, because = (
+        At(facts.place),
+        msg("and ignores") if not refusal else msg("and ends: “{refusal}”", refusal=refusal),
+    )
     report = at.warn if not refusal or (not above and _has_omni(facts)) else at.fail
-    expected = msg("keys of --{option} that {label} has", OPTION, facts.row.label())
-    seen = msg("{path}, which it does not have {because}{others}{near}", shown(path, 120), because, others, near)
-    fix = msg("take {path} out", shown(path, 120))
+    expected = msg("keys of --{option} that {label} has", option=OPTION, label=facts.row.label())
+    seen = msg(
+        "{path}, which it does not have {because}{others}{near}",
+        path=shown(path, 120),
+        because=because,
+        others=others,
+        near=near,
+    )
+    fix = msg("take {path} out", path=shown(path, 120))
     if not having and (meant := difflib.get_close_matches(key, own, n=1, cutoff=0.7)):
-        fix = msg("write {good} in place of {shown}", meant[0], shown(key, 120))
+        fix = msg("write {good} in place of {key}", good=meant[0], key=shown(key, 120))
     yield report(expected=expected, seen=seen, fix=fix)
 
 
@@ -119,13 +128,15 @@ def _elsewhere(key: str, keys: Keys) -> str:
     """The place of a key like this one in another object."""
     places = {name: f"{group}.{name}" for group, names in keys.groups.items() if group for name in names}
     near = difflib.get_close_matches(key, places, n=1, cutoff=0.7)
-    return msg("; did you mean {near}?", places[near[0]]) if near else ""
+    return msg("; did you mean {near}?", near=places[near[0]]) if near else ""
 
 
 def _refused(path: str, value: JsonValue, sentence: str, facts: WeightsFacts) -> Finding:
-    expected = msg("a value of {path} that {label} takes for this launch", path, facts.row.label())
-    seen = msg("{path}: {value}, and it ends: “{sentence}”", path, shown(str(value), 60), sentence)
-    return At(facts.place).fail(expected=expected, seen=seen, fix=msg("take {path} out", path))
+    expected = msg("a value of {path} that {label} takes for this launch", path=path, label=facts.row.label())
+    seen = msg(
+        "{path}: {value}, and it ends: “{sentence}”", path=path, value=shown(str(value), 60), sentence=sentence
+    )
+    return At(facts.place).fail(expected=expected, seen=seen, fix=msg("take {path} out", path=path))
 
 
 def _has_omni(facts: WeightsFacts) -> bool:

@@ -44,8 +44,8 @@ TORCH_NPU_WITHOUT_MASK = "2.10.0.post4"
 
 @check(
     "plan/fits-hardware",
-    "The model fits the devices",
-    why="The engine of a model that does not fit stops while it loads, or while it reserves the cache.",
+    msg("The model fits the devices"),
+    why=msg("The engine of a model that does not fit stops while it loads, or while it reserves the cache."),
     requires=("weights/present", "weights/config"),
     by_row=True,
 )
@@ -103,12 +103,14 @@ def plan_fits_hardware(facts: WeightsFacts) -> Findings:
         size = facts.option(name)
         if size is not None and not (size.isdecimal() and int(size[:MAX_DIGITS]) > 0) and UNRESOLVED not in size:
             given = shown(size) or msg("empty")
-            raise NotApplicable(msg("--{name} is {given}, so the number of devices is unknown", name, given))
+            raise NotApplicable(
+                msg("--{name} is {given}, so the number of devices is unknown", name=name, given=given)
+            )
     if facts.engine not in {"", "vllm", "unknown", "sglang"}:
-        raise NotApplicable(msg("how {engine} uses memory is not known here", facts.engine))
+        raise NotApplicable(msg("how {engine} uses memory is not known here", engine=facts.engine))
     if facts.weights.announced_bytes == 0:
-        seen = msg("the weights are not here, and no {main_index} says how large they are", MAIN_INDEX)
-        fix = msg("put {main_index} beside the configuration, or download the weights", MAIN_INDEX)
+        seen = msg("the weights are not here, and no {main_index} says how large they are", main_index=MAIN_INDEX)
+        fix = msg("put {main_index} beside the configuration, or download the weights", main_index=MAIN_INDEX)
         yield unsettled(expected=msg("the size of the weights"), seen=seen, fix=fix)
         return
     demand = read_demand(facts)
@@ -134,7 +136,7 @@ def _misfits(facts: WeightsFacts, demand: Demand) -> Findings:
     yield from judge_quantization(facts, demand.load)
     kinds = hardware.find(facts.npu) if facts.npu else ()
     if facts.npu and not kinds:
-        expected = msg("one of {label}", ", ".join(kind.label for kind in hardware.known()))
+        expected = msg("one of {label}", label=", ".join(kind.label for kind in hardware.known()))
         yield warn(expected=expected, seen=f"--npu {shown(facts.npu)}", fix=msg("name a kind of that list"))
     if kinds:
         yield from _on(facts, demand, kinds[0])
@@ -150,13 +152,15 @@ def _heads(facts: WeightsFacts, demand: Demand) -> Findings:
         return
     fitting = [str(size) for size in KIND_SIZES if _divides(shape, size)]
     if shape.heads % tensor:
-        seen = msg("{heads} attention heads, --tensor-parallel-size {tensor}", shape.heads, tensor)
+        seen = msg("{heads} attention heads, --tensor-parallel-size {tensor}", heads=shape.heads, tensor=tensor)
     elif not _kv_fits(shape, tensor):
-        seen = msg("{kv_heads} key-value heads, --tensor-parallel-size {tensor}", shape.kv_heads, tensor)
+        seen = msg(
+            "{kv_heads} key-value heads, --tensor-parallel-size {tensor}", kv_heads=shape.kv_heads, tensor=tensor
+        )
     else:
         return
     expected = msg("a tensor parallel size that divides the heads (vLLM refuses others)")
-    fix = msg("use --tensor-parallel-size {fitting}", joined(" or ", fitting))
+    fix = msg("use --tensor-parallel-size {fitting}", fitting=joined(" or ", fitting))
     yield At(facts.where).fail(expected=expected, seen=seen, fix=fix)
 
 
@@ -164,11 +168,14 @@ def _length(facts: WeightsFacts, demand: Demand) -> Findings:
     limit, server = longest_context(facts, demand.shape), facts.server
     if server is None or limit is None or demand.context is None or demand.context <= limit:
         return
-    at, seen = At(server.where), msg("{context:,} tokens ({context_source})", demand.context, demand.context_source)
-    fix = msg("pass --max-model-len {limit}", limit)
+    at, seen = (
+        At(server.where),
+        msg("{context:,} tokens ({context_source})", context=demand.context, context_source=demand.context_source),
+    )
+    fix = msg("pass --max-model-len {limit}", limit=limit)
     if server.env.get("VLLM_ALLOW_LONG_MAX_MODEL_LEN", "0") not in {"", "0"}:
         expected = msg(
-            "at most the {limit:,} tokens that the model is made for (beyond, answers may be nonsense)", limit
+            "at most the {limit:,} tokens that the model is made for (beyond, answers may be nonsense)", limit=limit
         )
         yield at.warn(expected=expected, seen=seen, fix=fix)
         return
@@ -176,9 +183,11 @@ def _length(facts: WeightsFacts, demand: Demand) -> Findings:
         fix = msg(
             'pass --max-model-len {limit}, or write "max_position_embeddings": {longer} in --hf-overrides: from '
             "vLLM {since} on it contains the factor of YaRN",
-            limit, longer, YARN_WITH_FACTOR_SINCE,
-        )  # fmt: skip
-    expected = msg("at most the {limit:,} tokens that the model is made for (vLLM refuses more)", limit)
+            limit=limit,
+            longer=longer,
+            since=YARN_WITH_FACTOR_SINCE,
+        )
+    expected = msg("at most the {limit:,} tokens that the model is made for (vLLM refuses more)", limit=limit)
     yield at.fail(expected=expected, seen=seen, fix=fix)
 
 
@@ -191,7 +200,9 @@ def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
     set_ = f"ASCEND_RT_VISIBLE_DEVICES={shown(listed)}"
     unset = msg("leave ASCEND_RT_VISIBLE_DEVICES unset: the service decides which devices there are")
     if 0 < len(numbers) < demand.layout.devices:
-        expected = msg("{devices} devices, for tensor × pipeline × data parallel size", demand.layout.devices)
+        expected = msg(
+            "{devices} devices, for tensor × pipeline × data parallel size", devices=demand.layout.devices
+        )
         yield At(facts.where).fail(expected=expected, seen=f"{set_}: {len(numbers)}", fix=unset)
     elif ids != sorted(set(ids)):
         expected = msg("devices in ascending order, each once (CANN refuses others with error 107001)")
@@ -199,13 +210,16 @@ def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
     elif ids and ids[-1] >= (facts.npus or contract.service().npus or len(ids)):
         say: Callable[..., Finding] = fail
         if contract.NPUS.is_own:
-            expected = msg("devices that the service has: {npus}", contract.service().npus)
+            expected = msg("devices that the service has: {npus}", npus=contract.service().npus)
         elif facts.npus:
-            expected = msg("at most the devices that there are: {npus} (--npus)", facts.npus)
+            expected = msg("at most the devices that there are: {npus} (--npus)", npus=facts.npus)
         else:
             say, expected = warn, msg("devices that the service has: how many and which ones is not documented")
-        needed = (shown(listed), ids[-1] + 1)
-        seen = msg("ASCEND_RT_VISIBLE_DEVICES={listed}, so at least {ids} devices are needed", *needed)
+        seen = msg(
+            "ASCEND_RT_VISIBLE_DEVICES={listed}, so at least {ids} devices are needed",
+            listed=shown(listed),
+            ids=ids[-1] + 1,
+        )
         yield say(expected=expected, where=facts.where, seen=seen, fix=unset)
 
 
@@ -228,13 +242,15 @@ def _largest(shape: Shape | None, npus: int) -> int:
 def _numbers(demand: Demand, npu: Npu, report: Callable[..., Finding]) -> Findings:
     load = demand.load
     if not npu.bfloat16 and load.dtype in {"bfloat16", "float32"}:
-        expected = msg("float16: a {label} computes in nothing else", npu.label)
-        seen = msg("{dtype} ({dtype_source})", load.dtype, load.dtype_source)
+        expected = msg("float16: a {label} computes in nothing else", label=npu.label)
+        seen = msg("{dtype} ({dtype_source})", dtype=load.dtype, dtype_source=load.dtype_source)
         yield report(expected=expected, seen=seen, fix=msg("pass --dtype float16"))
     int8 = "I8" in load.stored[:1] or "w8a8" in load.quantization_source.lower()
     if npu.family is Family.A2 and load.dtype == "float16" and int8 and load.quantization == "ascend":
-        expected = msg("bfloat16 for W8A8 weights on a {label}", npu.label)
-        seen = msg("float16 ({dtype_source}): the quantized matrix product fails with it", load.dtype_source)
+        expected = msg("bfloat16 for W8A8 weights on a {label}", label=npu.label)
+        seen = msg(
+            "float16 ({dtype_source}): the quantized matrix product fails with it", dtype_source=load.dtype_source
+        )
         yield report(expected=expected, seen=seen, fix=msg("pass --dtype bfloat16, or remove --dtype"))
 
 
@@ -262,13 +278,15 @@ def _states(facts: WeightsFacts, demand: Demand, npu: Npu, report: Callable[...,
     if 0 < safe < wanted:
         say = report if most < wanted else warn
         expected = msg("a block of the state cache for each sequence of --max-num-seqs")
-        told = (wanted, "" if facts.option("max-num-seqs") else msg(", vLLM's default"), safe, npu.label)
         seen = msg(
             "{wanted} sequences{default}, and about {safe} blocks on a {label}: vLLM ends with “max_num_seqs "
             "({wanted}) exceeds available Mamba cache blocks”",
-            *told,
+            wanted=wanted,
+            default="" if facts.option("max-num-seqs") else msg(", vLLM's default"),
+            safe=safe,
+            label=npu.label,
         )
-        fix = msg("pass --max-num-seqs {fitting}", 1 << (safe.bit_length() - 1))
+        fix = msg("pass --max-num-seqs {fitting}", fitting=1 << (safe.bit_length() - 1))
         yield say(expected=expected, seen=seen, fix=fix, where=facts.where)
 
 
@@ -283,18 +301,26 @@ def _mask(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
     if npu.family is not Family.P310 or not has or (demand.context or 0) <= most or facts.engine == "sglang":
         return
     made = memory.MASK_BYTES * (demand.context or 0) ** 2
-    expected = msg("an attention mask of at most the {beside:.1f} GiB that vLLM leaves", beside / GIB)
-    told = (made / GIB, demand.context, demand.context_source, row.vllm_ascend, npu.label)
-    seen = msg("{made:.1f} GiB for {context:,} tokens ({source}) with vllm-ascend {release} on a {label}", *told)
-    fix = msg("pass --max-model-len {most}, or take vllm-ascend {newest}", most, stacks.DEFAULT)
+    expected = msg("an attention mask of at most the {beside:.1f} GiB that vLLM leaves", beside=beside / GIB)
+    seen = msg(
+        "{made:.1f} GiB for {context:,} tokens ({source}) with vllm-ascend {release} on a {label}",
+        made=made / GIB,
+        context=demand.context,
+        source=demand.context_source,
+        release=row.vllm_ascend,
+        label=npu.label,
+    )
+    fix = msg("pass --max-model-len {most}, or take vllm-ascend {newest}", most=most, newest=stacks.DEFAULT)
     yield warn(expected=expected, seen=seen, fix=fix, where=facts.where)
 
 
 def _too_many(demand: Demand, npus: int) -> Findings:
     if demand.layout.devices > npus:
-        seen = msg("{devices} needed: tensor × pipeline × data parallel size", demand.layout.devices)
-        fix = msg("use --tensor-parallel-size {largest} and no other parallelism", _largest(demand.shape, npus))
-        yield fail(expected=msg("at most --npus {npus}", npus), seen=seen, fix=fix)
+        seen = msg("{devices} needed: tensor × pipeline × data parallel size", devices=demand.layout.devices)
+        fix = msg(
+            "use --tensor-parallel-size {largest} and no other parallelism", largest=_largest(demand.shape, npus)
+        )
+        yield fail(expected=msg("at most --npus {npus}", npus=npus), seen=seen, fix=fix)
 
 
 def _longest(demand: Demand, npu: Npu) -> int | None:
@@ -308,33 +334,50 @@ def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu, npus: int) -> Findin
     layout, shape, room = demand.layout, demand.shape, room_of(demand, npu)
     weights = room.weights
     kind, usable = f"{npu.label}{hardware.doubt(facts.npu or npu.name)}", npu.usable_bytes / GIB
-    have = msg("{usable_bytes:.1f} GiB × {utilization:g} on a {kind}", usable, demand.utilization, kind)
+    have = msg(
+        "{usable_bytes:.1f} GiB × {utilization:g} on a {kind}",
+        usable_bytes=usable,
+        utilization=demand.utilization,
+        kind=kind,
+    )
     if room.left <= 0:
-        expected = msg("weights that fit a device ({have})", have)
-        seen = msg("{weights:.1f} GiB of weights on each of {devices} devices", weights / GIB, layout.devices)
+        expected = msg("weights that fit a device ({have})", have=have)
+        seen = msg(
+            "{weights:.1f} GiB of weights on each of {devices} devices",
+            weights=weights / GIB,
+            devices=layout.devices,
+        )
         return fail(expected=expected, seen=seen, fix=_spread(demand, npu, npus))
     if shape is None or demand.context is None:
         return note(
-            msg("weights take {weights:.1f} GiB of {have}; the cache cannot be reckoned", weights / GIB, have)
+            msg(
+                "weights take {weights:.1f} GiB of {have}; the cache cannot be reckoned",
+                weights=weights / GIB,
+                have=have,
+            )
         )
     cache = memory.cache_per_sequence(shape, demand.context, layout)
     safe = memory.longest_sequence(shape, room.cache, layout, demand.context)
-    said = (weights / GIB, demand.context, demand.context_source, cache / GIB, memory.OVERHEAD_BYTES / GIB, have)
     parts = msg(
         "weights {weights:.1f} GiB, cache of one sequence of {context:,} tokens ({context_source}) "
         "{cache:.1f} GiB, working memory about {overhead_bytes:.0f} GiB; {have}",
-        *said,
+        weights=weights / GIB,
+        context=demand.context,
+        context_source=demand.context_source,
+        cache=cache / GIB,
+        overhead_bytes=memory.OVERHEAD_BYTES / GIB,
+        have=have,
     )
     if safe >= demand.context:
         many = room.cache // max(cache, 1)
-        return note(msg("fits: {parts}; room for about {many:,} full sequences at a time", parts, many))
+        return note(msg("fits: {parts}; room for about {many:,} full sequences at a time", parts=parts, many=many))
     report = fail if cache > room.most_cache else warn
     expected = msg("weights and the cache of one sequence on each device")
     return report(expected=expected, seen=parts, fix=_shorter(demand, npu, npus, safe))
 
 
 def _shorter(demand: Demand, npu: Npu, npus: int, longest: int) -> str:
-    return msg("pass --max-model-len {longest}", longest) if longest >= 1024 else _spread(demand, npu, npus)
+    return msg("pass --max-model-len {longest}", longest=longest) if longest >= 1024 else _spread(demand, npu, npus)
 
 
 def _spread(demand: Demand, npu: Npu, npus: int) -> str:
@@ -348,8 +391,8 @@ def _spread(demand: Demand, npu: Npu, npus: int) -> str:
         heads_fit = shape is None or _divides(shape, size)
         weights = demand.load.total_bytes // size
         if heads_fit and weights + memory.OVERHEAD_BYTES < npu.usable_bytes * demand.utilization:
-            more = "" if size <= npus else msg(" on {size} devices (--npus {size})", size)
-            return msg("use --tensor-parallel-size {size}{more}, or quantize the weights", size, more)
+            more = "" if size <= npus else msg(" on {size} devices (--npus {size})", size=size)
+            return msg("use --tensor-parallel-size {size}{more}, or quantize the weights", size=size, more=more)
     return msg("quantize the weights, or choose a smaller model")
 
 
@@ -366,29 +409,49 @@ def _anywhere(demand: Demand) -> Findings:
     largest = max(kinds, key=lambda kind: kind.usable_bytes)
     if room_of(demand, largest).left <= 0:
         most = largest.memory_bytes / GIB
-        expected = msg("weights that fit {needs} of up to {memory_bytes:.0f} GiB", needs, most)
-        seen = msg("{total_bytes:.1f} GiB of weights", demand.load.total_bytes / GIB)
+        expected = msg("weights that fit {needs} of up to {memory_bytes:.0f} GiB", needs=needs, memory_bytes=most)
+        seen = msg("{total_bytes:.1f} GiB of weights", total_bytes=demand.load.total_bytes / GIB)
         yield warn(expected=expected, seen=seen, fix=_spread(demand, largest, devices))
         return
     longest = _longest(demand, largest)
     if longest is not None and demand.context is not None and longest < demand.context:
-        length = (demand.context, demand.context_source)
-        expected = msg("room for one sequence of {context:,} tokens ({context_source}) on {needs}", *length, needs)
-        seen = msg("room for {longest:,} on a {label}, the largest of the usual kinds", longest, largest.label)
+        expected = msg(
+            "room for one sequence of {context:,} tokens ({context_source}) on {needs}",
+            context=demand.context,
+            context_source=demand.context_source,
+            needs=needs,
+        )
+        seen = msg(
+            "room for {longest:,} on a {label}, the largest of the usual kinds",
+            longest=longest,
+            label=largest.label,
+        )
         yield warn(expected=expected, seen=seen, fix=_shorter(demand, largest, devices, longest))
     lines = joined("; ", (_line(demand, kind) for kind in kinds))
-    yield note(msg("deploy.sh needs {needs}; which ones the service has is unknown. {lines}", needs, lines))
+    yield note(
+        msg("deploy.sh needs {needs}; which ones the service has is unknown. {lines}", needs=needs, lines=lines)
+    )
 
 
 def _line(demand: Demand, kind: Npu) -> str:
     name = f"{kind.name} ({kind.memory_bytes / GIB:.0f} GiB)"
     longest = _longest(demand, kind)
     if room_of(demand, kind).left <= 0:
-        return msg("{name}: {value}", name, msg("the weights do not fit"))
+        return msg("{name}: {value}", name=name, value=msg("the weights do not fit"))
     if longest is None:
-        return msg("{name}: {value}", name, msg("the weights fit"))
+        return msg("{name}: {value}", name=name, value=msg("the weights fit"))
     if longest == demand.context:
-        return msg("{name}: fits with {context:,} tokens ({context_source})", name, longest, demand.context_source)
+        return msg(
+            "{name}: fits with {context:,} tokens ({context_source})",
+            name=name,
+            context=longest,
+            context_source=demand.context_source,
+        )
     if not longest:
-        return msg("{name}: too small", name)
-    return msg("{name}: fits with --max-model-len {longest}, not {context:,}", name, longest, demand.context)
+        return msg("{name}: too small", name=name)
+    return msg(
+        "{name}: fits with --max-model-len {longest}, not {context:,}",
+        name=name,
+        longest=longest,
+        context=demand.context,
+    )

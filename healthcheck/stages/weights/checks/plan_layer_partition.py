@@ -18,8 +18,8 @@ MAX_PARTS = 1024
 
 @check(
     "plan/layer-partition",
-    "The pipeline partition fits the model",
-    why="vLLM ends with a ValueError if the partition does not have as many layers as the model.",
+    msg("The pipeline partition fits the model"),
+    why=msg("vLLM ends with a ValueError if the partition does not have as many layers as the model."),
     requires=("weights/present", "weights/config"),
 )
 def plan_layer_partition(facts: WeightsFacts) -> Findings:
@@ -51,25 +51,26 @@ def plan_layer_partition(facts: WeightsFacts) -> Findings:
     plan, server = facts.plan, facts.server
     value = server.env.get(VARIABLE) if server else None
     if plan is None or facts.engine != "vllm" or value is None or UNRESOLVED in value:
-        raise NotApplicable(msg("no {variable} is set for a server of vLLM", VARIABLE))
+        raise NotApplicable(msg("no {variable} is set for a server of vLLM", variable=VARIABLE))
     place = At(line_of(plan, f"{VARIABLE}=", VARIABLE))
     size = facts.option(_SIZE) or "1"
     stages = int(size) if size.isdecimal() and len(size) < 6 else None
     layers = positive(facts.weights.text_config, "num_hidden_layers")
-    seen = msg("{variable}={value}", VARIABLE, value[:MAX_SHOWN])
+    seen = msg("{variable}={value}", variable=VARIABLE, value=value[:MAX_SHOWN])
     fix = _repair(stages, layers)
     parts = _parts(value)
     if parts is None:
-        expected = msg("{variable} as whole numbers, separated by commas", VARIABLE)
+        expected = msg("{variable} as whole numbers, separated by commas", variable=VARIABLE)
         yield place.fail(expected=expected, seen=seen, fix=fix)
     elif stages is not None and len(parts) != stages:
-        wanted = (stages, VARIABLE)
-        expected = msg("{count} numbers in {variable}, one for each pipeline stage", *wanted)
-        seen += msg(", which has {count} numbers", len(parts))
+        expected = msg(
+            "{count} numbers in {variable}, one for each pipeline stage", count=stages, variable=VARIABLE
+        )
+        seen += msg(", which has {count} numbers", count=len(parts))
         yield place.fail(expected=expected, seen=seen, fix=fix)
     elif layers is not None and sum(parts) != layers:
-        expected = msg("{layers} layers in {variable}, as in config.json", layers, VARIABLE)
-        seen += msg(", which has {sum} layers", sum(parts))
+        expected = msg("{layers} layers in {variable}, as in config.json", layers=layers, variable=VARIABLE)
+        seen += msg(", which has {sum} layers", sum=sum(parts))
         yield place.fail(expected=expected, seen=seen, fix=fix)
 
 
@@ -85,7 +86,7 @@ def _parts(value: str) -> tuple[int, ...] | None:
 def _repair(stages: int | None, layers: int | None) -> str:
     """An even partition, or the removal of the variable if there is one stage."""
     if stages is None or layers is None or not 1 < stages <= min(layers, MAX_PARTS):
-        return msg("remove {variable}: vLLM then divides the layers evenly", VARIABLE)
+        return msg("remove {variable}: vLLM then divides the layers evenly", variable=VARIABLE)
     each, left = divmod(layers, stages)
     even = ",".join(str(each + (at < left)) for at in range(stages))
-    return msg("write {variable}={value}", VARIABLE, even)
+    return msg("write {variable}={value}", variable=VARIABLE, value=even)

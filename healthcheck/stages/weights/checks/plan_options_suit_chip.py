@@ -72,8 +72,8 @@ class _Table:
 
 @check(
     "plan/options-suit-chip",
-    "The options suit the chip and the release",
-    why="vllm-ascend refuses some options on some chips, and hangs or answers wrongly with some together.",
+    msg("The options suit the chip and the release"),
+    why=msg("vllm-ascend refuses some options on some chips, and hangs or answers wrongly with some together."),
     requires=("weights/present", "weights/config"),
     by_row=True,
 )
@@ -126,7 +126,9 @@ def plan_options_suit_chip(facts: WeightsFacts) -> Findings:
     chip = facts.chip
     rules = _rules_of(chip.family, facts.row.vllm_ascend)
     if not rules and not is_asked(facts):
-        raise NotApplicable(msg("{label} has no such option on a {label2}", facts.row.label(), chip.label))
+        raise NotApplicable(
+            msg("{release} has no such option on a {device}", release=facts.row.label(), device=chip.label)
+        )
     for rule in rules:
         if _is_launched(rule, facts) and _is_meant(rule.model, facts):
             yield in_settings(_broken(facts, rule, chip.label), facts.plan)
@@ -137,14 +139,14 @@ def _broken(facts: WeightsFacts, rule: LaunchRule, chip: str) -> Finding:
     given = [
         f"--{name} {facts.option(name) or ''}".rstrip() for name in _options(rule) if facts.option(name) is not None
     ]
-    wanted = rule.give or msg("no {leave}", rule.leave)
-    spelled = " ".join(given) if given else msg("no --{option}", next(_options(rule)))
+    wanted = rule.give or msg("no {leave}", leave=rule.leave)
+    spelled = " ".join(given) if given else msg("no --{option}", option=next(_options(rule)))
     report, told = fail if rule.level is Level.FAIL else warn, {"source": rule.source}
-    expected = msg("{wanted}, for {label} on a {chip}", wanted, facts.row.label(), chip)
-    fix = msg("pass {wanted}", wanted) if rule.give else msg("leave {leave} out", rule.leave)
+    expected = msg("{wanted}, for {label} on a {chip}", wanted=wanted, label=facts.row.label(), chip=chip)
+    fix = msg("pass {wanted}", wanted=wanted) if rule.give else msg("leave {leave} out", leave=rule.leave)
     if rule.repaired:
-        fix += msg(", or take vllm-ascend {repaired}", rule.repaired)
-    seen = msg("{spelled}: {because}", spelled, msg(rule.because))
+        fix += msg(", or take vllm-ascend {repaired}", repaired=rule.repaired)
+    seen = msg("{spelled}: {because}", spelled=spelled, because=msg(rule.because))
     return report(expected=expected, seen=seen, fix=fix, where=facts.where, evidence=told)
 
 

@@ -33,8 +33,10 @@ _OF_MTP = re.compile(r"mtp|nextn|(?:^|\.)(?:eh_proj|enorm|hnorm)\.", re.IGNORECA
 
 @check(
     "plan/options-suit-weights",
-    "The weights have what the options ask for",
-    why="vLLM ends while it builds its configuration if an option asks for a part that the model does not have.",
+    msg("The weights have what the options ask for"),
+    why=msg(
+        "vLLM ends while it builds its configuration if an option asks for a part that the model does not have."
+    ),
     requires=("weights/present",),
     by_row=True,
 )
@@ -84,13 +86,13 @@ def _experts(facts: WeightsFacts) -> Findings:
     weights = facts.weights
     given = facts.option(EXPERTS) is not None and facts.option(FORMAT) != MISTRAL
     if given and weights.config.good and facts.overrides is not None and is_dense(weights):
-        expected = msg("a mixture of experts for --{experts}", EXPERTS)
+        expected = msg("a mixture of experts for --{experts}", experts=EXPERTS)
         seen = msg(
             "{model}, and no number of experts in config.json: vLLM ends with “Number of experts in the "
             "model must be greater than 0 when expert parallelism is enabled”",
-            _model(facts),
+            model=_model(facts),
         )
-        yield At(facts.place).fail(expected=expected, seen=seen, fix=msg("leave --{experts} out", EXPERTS))
+        yield At(facts.place).fail(expected=expected, seen=seen, fix=msg("leave --{experts} out", experts=EXPERTS))
 
 
 def _rope(facts: WeightsFacts) -> Findings:
@@ -109,13 +111,17 @@ def _rope(facts: WeightsFacts) -> Findings:
             continue
         good: JsonObject = {"rope_parameters": {**told, **{key: needed[key] for key in lost}}}
         whole = json.dumps({outer: good} if outer else good)[:MAX_SHOWN]
-        fix = msg("write {whole} in --{option}", whole, OVERRIDES)
-        expected = msg("{lost} in the rope_parameters of --{option}", lost[-1], OVERRIDES)
+        fix = msg("write {whole} in --{option}", whole=whole, option=OVERRIDES)
+        expected = msg("{lost} in the rope_parameters of --{option}", lost=lost[-1], option=OVERRIDES)
         if "original_max_position_embeddings" in lost:
-            seen = msg("{name} without it: vLLM ends with a KeyError", name)
+            seen = msg("{name} without it: vLLM ends with a KeyError", name=name)
             yield At(facts.place).fail(expected=expected, seen=seen, fix=fix)
         else:
-            seen = msg("{name} without it: with transformers 5, {theta} of config.json is lost", name, str(theta))
+            seen = msg(
+                "{name} without it: with transformers 5, {theta} of config.json is lost",
+                name=name,
+                theta=str(theta),
+            )
             yield At(facts.place).warn(expected=expected, seen=seen, fix=fix)
 
 
@@ -142,7 +148,7 @@ def _tokenizer(facts: WeightsFacts) -> Findings:
         return
     error = msg("Found 0 files matching the pattern") if old else msg("No tokenizer file found")
     expected = msg("tekken.json or tokenizer.model.v3 in the weights, for --tokenizer-mode mistral")
-    seen = msg("no such file: vLLM {vllm} ends with “{error}”", facts.row.vllm[0], error)
+    seen = msg("no such file: vLLM {vllm} ends with “{error}”", vllm=facts.row.vllm[0], error=error)
     fix = msg("leave --tokenizer-mode mistral out, or add the tekken.json of the model's publisher")
     yield At(facts.place).fail(expected=expected, seen=seen, fix=fix)
 
@@ -152,32 +158,36 @@ def _mtp(facts: WeightsFacts) -> Findings:
     weights, names = facts.weights, _names_of(facts.weights)
     if not weights.config.good or not _drafts_for_itself(facts, config):
         return
-    method = msg('--{option} with the method "{get}"', OPTION, shown(str(config.get("method")), 40))
+    method = msg('--{option} with the method "{get}"', option=OPTION, get=shown(str(config.get("method")), 40))
     vllm = facts.row.vllm[0]
     old = not stacks.is_older(LAST_WITHOUT, vllm)
     known = known_models()
     if not names & (known.with_mtp if old else known.with_mtp | known.with_mtp_later):
         later = bool(names & known.with_mtp_later)
         report = warn if later and facts.row.vllm_ascend == stacks.DEFAULT else fail
-        expected = msg("a model with layers for multi-token prediction (MTP), for {method}", method)
+        expected = msg("a model with layers for multi-token prediction (MTP), for {method}", method=method)
         model, also = _model(facts), msg("; a later release does") if later else ""
         seen = msg(
-            "{model}: vLLM {vllm} does not implement MTP for this model and raises NotImplementedError", model, vllm
+            "{model}: vLLM {vllm} does not implement MTP for this model and raises NotImplementedError",
+            model=model,
+            vllm=vllm,
         )
         seen += also
-        yield report(expected=expected, seen=seen, fix=msg("leave --{option} out", OPTION), where=facts.place)
+        yield report(
+            expected=expected, seen=seen, fix=msg("leave --{option} out", option=OPTION), where=facts.place
+        )
     elif not _has_mtp_tensors(weights):
         expected = msg(
-            "tensors of the layers for multi-token prediction (MTP) in the weights, for {method}", method
+            "tensors of the layers for multi-token prediction (MTP) in the weights, for {method}", method=method
         )
         seen = msg("none in the safetensors files")
-        fix = msg("leave --{option} out, or submit the weights with these layers", OPTION)
+        fix = msg("leave --{option} out, or submit the weights with these layers", option=OPTION)
         yield At(facts.place).warn(expected=expected, seen=seen, fix=fix)
 
 
 def _model(facts: WeightsFacts) -> str:
     kind = shown(str(facts.weights.config.value.get("model_type")), 60)
-    return msg('"model_type": "{kind}" in config.json', kind)
+    return msg('"model_type": "{kind}" in config.json', kind=kind)
 
 
 def _drafts_for_itself(facts: WeightsFacts, config: JsonObject) -> bool:

@@ -24,8 +24,8 @@ HARM = {
 
 @check(
     "plan/parsers-fit",
-    "The parsers fit the model",
-    why="With the parser of another model, an answer counts as a thought and its content is empty.",
+    msg("The parsers fit the model"),
+    why=msg("With the parser of another model, an answer counts as a thought and its content is empty."),
     requires=("weights/present", "weights/config"),
     by_row=True,
 )
@@ -73,9 +73,11 @@ def _judged(facts: WeightsFacts, option: str, parser: str) -> Iterator[Finding]:
     if known and parser not in known:  # plan/flags says so
         return
     if option == REASONING and parser in table.until_the_end and template and not THINKS.search(template):
-        expected = msg("a chat template with thoughts, for {given}", given)
-        seen = msg("none in it: {given} takes all text up to </think> for a thought, and `content` is empty", given)
-        yield At(facts.place).warn(expected=expected, seen=seen, fix=msg("leave --{option} out", option))
+        expected = msg("a chat template with thoughts, for {given}", given=given)
+        seen = msg(
+            "none in it: {given} takes all text up to </think> for a thought, and `content` is empty", given=given
+        )
+        yield At(facts.place).warn(expected=expected, seen=seen, fix=msg("leave --{option} out", option=option))
         return
     pair = pair_of(option, Format(model_type=kind, template=template))
     if pair is None or parser in pair.parsers:
@@ -83,9 +85,9 @@ def _judged(facts: WeightsFacts, option: str, parser: str) -> Iterator[Finding]:
     parsers = [each for each in pair.parsers if each in known] or pair.parsers
     fitting = joined(" or ", parsers)
     whose = f'"model_type": "{kind}"' if kind in pair.models else msg("the calls in the chat template")
-    expected = msg("--{option} {fitting}, for {whose}", option, fitting, whose)
-    seen, told = msg("{given}: {harm}", given, HARM[option]), {"source": pair.source}
-    fix = msg("pass --{option} {parser}", option, parsers[0])
+    expected = msg("--{option} {fitting}, for {whose}", option=option, fitting=fitting, whose=whose)
+    seen, told = msg("{given}: {harm}", given=given, harm=HARM[option]), {"source": pair.source}
+    fix = msg("pass --{option} {parser}", option=option, parser=parsers[0])
     yield At(facts.place).warn(expected=expected, seen=seen, fix=fix, evidence=told)
 
 

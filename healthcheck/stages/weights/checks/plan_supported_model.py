@@ -32,8 +32,8 @@ _TRY = msg("try it on an NPU, and compare the answers with a reference: npu-adap
 
 @check(
     "plan/supported-model",
-    "The release supports the model",
-    why="vllm-ascend starts some models that it does not support, and their answers are wrong or break off.",
+    msg("The release supports the model"),
+    why=msg("vllm-ascend starts some models that it does not support, and their answers are wrong or break off."),
     requires=("weights/present", "weights/config"),
     by_row=True,
 )
@@ -62,30 +62,40 @@ def plan_supported_model(facts: WeightsFacts) -> Findings:
     release, label = facts.row.vllm_ascend, facts.row.label()
     support = next((each for each in catalogue().releases if each.vllm_ascend == release), None)
     if support is None or facts.engine not in {"", "vllm", "unknown"}:
-        raise NotApplicable(msg("no support matrix of {label} is known", label))
+        raise NotApplicable(msg("no support matrix of {label} is known", label=label))
     config, at = facts.weights.text_config, At(facts.weights.config.name)
     architecture = next(iter(words(facts.weights.config.value.get("architectures"))), "")
     kind = " ".join((text_of(config.get("model_type")), *words(config.get("architectures")))).lower()
     models = catalogue().models(architecture, kind)
     for model, issue in support.unsupported.items():
         if model in models:
-            expected = msg("a model that the support matrix of {label} does not mark with ❌", label)
-            seen = msg("{model}: ❌, issue {issue} of vllm-ascend", model, issue or "?")
+            expected = msg("a model that the support matrix of {label} does not mark with ❌", label=label)
+            seen = msg("{model}: ❌, issue {issue} of vllm-ascend", model=model, issue=issue or "?")
             yield at.warn(expected=expected, seen=seen, fix=_TRY, evidence={"source": MATRIX})
     for said in _not_computed(support, architecture, config):
-        yield at.warn(expected=msg("attention that {label} computes", label), seen=said, fix=_TRY)
+        yield at.warn(expected=msg("attention that {label} computes", label=label), seen=said, fix=_TRY)
     yield from _lacking(support, models, facts)
     if facts.row.restricted_to:
-        yield note(msg("{label} is for {models} alone, by its notes", label, ", ".join(facts.row.restricted_to)))
+        yield note(
+            msg(
+                "{label} is for {models} alone, by its notes",
+                label=label,
+                models=", ".join(facts.row.restricted_to),
+            )
+        )
 
 
 def _not_computed(support: Support, architecture: str, config: JsonObject) -> list[Message]:
     said = []
     if ALIBI in support.not_computed and _has_alibi(architecture, config):
-        said.append(msg("ALiBi ({architecture}), which its attention takes and does not compute", architecture))
+        said.append(
+            msg("ALiBi ({architecture}), which its attention takes and does not compute", architecture=architecture)
+        )
     cap = config.get("attn_logit_softcapping", _GEMMA2_CAP if config.get("model_type") == "gemma2" else None)
     if SOFT_CAP in support.not_computed and cap:
-        said.append(msg("attn_logit_softcapping {cap}, which its attention takes and does not compute", str(cap)))
+        said.append(
+            msg("attn_logit_softcapping {cap}, which its attention takes and does not compute", cap=str(cap))
+        )
     return said
 
 
@@ -105,7 +115,13 @@ def _lacking(support: Support, models: frozenset[str], facts: WeightsFacts) -> F
         for feature in lack.features:
             option = _OPTIONS.get(feature)
             if option and facts.option(option) not in {None, "1"}:
-                told = (facts.row.label(), lack.model, lack.hardware)
-                expected = msg("what the support matrix of {label} has for {model} on {hardware}", *told)
-                seen = msg("--{option}, and the matrix has ❌ for {feature}", option, feature)
-                yield At(facts.place).warn(expected=expected, seen=seen, fix=msg("leave --{option} out", option))
+                expected = msg(
+                    "what the support matrix of {label} has for {model} on {hardware}",
+                    label=facts.row.label(),
+                    model=lack.model,
+                    hardware=lack.hardware,
+                )
+                seen = msg("--{option}, and the matrix has ❌ for {feature}", option=option, feature=feature)
+                yield At(facts.place).warn(
+                    expected=expected, seen=seen, fix=msg("leave --{option} out", option=option)
+                )

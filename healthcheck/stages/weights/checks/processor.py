@@ -13,8 +13,8 @@ from healthcheck.text.messages import joined, msg
 
 @check(
     "weights/processor",
-    "A model that takes images or audio has its processor",
-    why="The engine prepares images and audio with the model's processor, and does not start without one.",
+    msg("A model that takes images or audio has its processor"),
+    why=msg("The engine prepares images and audio with the model's processor, and does not start without one."),
     requires=("weights/config",),
 )
 def processor(facts: WeightsFacts) -> Findings:
@@ -56,7 +56,11 @@ def processor(facts: WeightsFacts) -> Findings:
         raise NotApplicable(msg("deploy.sh switches everything but text off, or the engine has its own way"))
     if weights.consolidated or weights.tokenizer.processor:
         return
-    expected = msg("{processor_files}, as {model_type} models have it", joined(" or ", PROCESSOR_FILES), model_type)
+    expected = msg(
+        "{processor_files}, as {model_type} models have it",
+        processor_files=joined(" or ", PROCESSOR_FILES),
+        model_type=model_type,
+    )
     fix = msg("copy preprocessor_config.json from the original model, or save it with processor.save_pretrained")
     yield At("config.json").warn(expected=expected, seen=msg("neither is in the folder"), fix=fix)
 

@@ -22,8 +22,8 @@ SERVED = (Family.A2, Family.A3, Family.A5, Family.P310)
 
 @check(
     "weights/quantization-scheme",
-    "The release has the quantization scheme of the weights",
-    why="A layer whose scheme vllm-ascend does not have for its chip ends the engine while it loads.",
+    msg("The release has the quantization scheme of the weights"),
+    why=msg("A layer whose scheme vllm-ascend does not have for its chip ends the engine while it loads."),
     requires=("weights/present", "weights/config"),
     by_row=True,
 )
@@ -61,7 +61,7 @@ def quantization_scheme(facts: WeightsFacts) -> Findings:
     ```
     """
     if facts.engine not in {"", "vllm", "unknown"}:
-        raise NotApplicable(msg("which schemes {engine} has is not known here", facts.engine))
+        raise NotApplicable(msg("which schemes {engine} has is not known here", engine=facts.engine))
     method, row = read_load(facts).quantization, facts.row
     if not method:
         raise NotApplicable(msg("the weights are not quantised"))
@@ -69,13 +69,15 @@ def quantization_scheme(facts: WeightsFacts) -> Findings:
         yield from _beside_schemes(beside, row)
         return
     if method not in row.quantizations:
-        why = msg("{label} does not load {method} at all (see plan/fits-hardware)", row.label(), method)
+        why = msg(
+            "{label} does not load {method} at all (see plan/fits-hardware)", label=row.label(), method=method
+        )
         raise NotApplicable(why)
     registry = schemes.registry(row.vllm_ascend)
     if registry is None or not registry.known:
-        expected = msg("a catalogue of the schemes of {label}", row.label())
+        expected = msg("a catalogue of the schemes of {label}", label=row.label())
         fix = msg("choose another row with --stack, or try the weights on a machine with that release")
-        yield unsettled(expected=expected, seen=msg("none; the weights are {method}", method), fix=fix)
+        yield unsettled(expected=expected, seen=msg("none; the weights are {method}", method=method), fix=fix)
         return
     if method == "ascend" and facts.weights.description.error:
         yield broken(facts.weights.description)
@@ -87,15 +89,21 @@ def quantization_scheme(facts: WeightsFacts) -> Findings:
 def _beside_schemes(beside: str, row: stacks.Row) -> Iterator[Finding]:
     """Judge the release's special code for FP8 weights of MiniMax-M2."""
     if beside == schemes.EXPANDED:
-        yield note(msg("{label} turns FP8 weights of MiniMax-M2 into 16 bits while it loads them", row.label()))
+        yield note(
+            msg("{label} turns FP8 weights of MiniMax-M2 into 16 bits while it loads them", label=row.label())
+        )
         return
     expected = msg("FP8 weights of MiniMax-M2 that are read as FP8")
     seen = msg(
         "{label} first forgets their quantization and then finds it again; vllm-ascend's pull "
         "request 16569 says that it loads wrong numbers without an error",
-        row.label(),
+        label=row.label(),
     )
-    fix = msg("use vllm-ascend {default}, which turns them into 16 bits, or {w8a8}", stacks.DEFAULT, W8A8)
+    fix = msg(
+        "use vllm-ascend {default}, which turns them into 16 bits, or {alternative}",
+        default=stacks.DEFAULT,
+        alternative=W8A8,
+    )
     yield At("config.json").unsettled(expected=expected, seen=seen, fix=fix)
 
 
@@ -110,7 +118,7 @@ def _named(weights: Weights, method: str) -> tuple[Named, ...]:
 def _judged(facts: WeightsFacts, named: Named, registry: Registry, method: str) -> Iterator[Finding]:
     chip = facts.chip
     if not chip.served:
-        raise NotApplicable(msg("vllm-ascend does not run on a {label} (see plan/fits-hardware)", chip.label))
+        raise NotApplicable(msg("vllm-ascend does not run on a {label} (see plan/fits-hardware)", label=chip.label))
     config = facts.weights.config.value
     why = _refusal(config, named, registry, chip.family, method)
     if not why:
@@ -119,10 +127,16 @@ def _judged(facts: WeightsFacts, named: Named, registry: Registry, method: str) 
     assumed = schemes.registries() if registry.vllm_ascend == stacks.DEFAULT else (registry,)
     if report is fail and not facts.npu and any(_is_run(config, named, each, method) for each in assumed):
         report = warn
-    said = (registry.vllm_ascend, named.layer.words, chip.label)
-    expected = msg("a scheme that vllm-ascend {vllm_ascend} has for {words} on a {label}", *said)
+    expected = msg(
+        "a scheme that vllm-ascend {vllm_ascend} has for {words} on a {label}",
+        vllm_ascend=registry.vllm_ascend,
+        words=named.layer.words,
+        label=chip.label,
+    )
     fix = _remedy(config, named, registry, chip.family, method)
-    yield report(expected=expected, seen=msg("{quoted}: {why}", named.quoted, why), fix=fix, where=named.where)
+    yield report(
+        expected=expected, seen=msg("{quoted}: {why}", quoted=named.quoted, why=why), fix=fix, where=named.where
+    )
 
 
 def _is_run(config: JsonObject, named: Named, registry: Registry, method: str) -> bool:
@@ -141,9 +155,13 @@ def _refusal(config: JsonObject, named: Named, registry: Registry, family: Famil
     if demand or label in registry.of_chip(family):
         return demand
     if registry.only_on_950(label):
-        return msg("the release has {scheme} for {words} on a 950 alone", named.scheme, named.layer.words)
+        return msg(
+            "the release has {scheme} for {words} on a 950 alone", scheme=named.scheme, words=named.layer.words
+        )
     other = msg(" on this chip") if registry.has(label) else ""
-    return msg("the release has no {scheme} for {words}{other}", named.scheme, named.layer.words, other)
+    return msg(
+        "the release has no {scheme} for {words}{other}", scheme=named.scheme, words=named.layer.words, other=other
+    )
 
 
 def _label(config: JsonObject, named: Named, registry: Registry) -> str:
@@ -164,7 +182,8 @@ def _demands(config: JsonObject, label: str, registry: Registry) -> str:
     key = next((key for key in registry.reads.get(label, ()) if key not in config), "")
     if key and not _is_deepseek_v4(config):
         return msg(
-            "the release reads {absent} of config.json, which DeepSeek-V4 alone has, and ends: AttributeError", key
+            "the release reads {absent} of config.json, which DeepSeek-V4 alone has, and ends: AttributeError",
+            absent=key,
         )
     if label.startswith("FP8 ") and registry.fp8_in_blocks and not _is_deepseek_v4(config):
         settings = config.get("quantization_config")
@@ -182,12 +201,17 @@ def _remedy(config: JsonObject, named: Named, registry: Registry, family: Family
     takes = [each for each in newer if _takes(config, named, each, family, method)]
     if takes:
         last = [each.vllm_ascend for each in takes]
-        since = msg("{last} or newer", last[-1])
+        since = msg("{last} or newer", last=last[-1])
         only = stacks.spans(last, [each.vllm_ascend for each in newest_first])
         which = since if takes == list(newer[: len(takes)]) else only
-        return msg("use vllm-ascend {since}{limits}, or {w8a8}", which, stacks.limits(last), W8A8)
+        return msg(
+            "use vllm-ascend {since}{limits}, or {alternative}",
+            since=which,
+            limits=stacks.limits(last),
+            alternative=W8A8,
+        )
     if not _refusal(config, named, registry, Family.A5, method):
-        return msg("serve these weights on a 950, or {w8a8}", W8A8)
+        return msg("serve these weights on a 950, or {alternative}", alternative=W8A8)
     return W8A8
 
 

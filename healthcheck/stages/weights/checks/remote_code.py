@@ -19,8 +19,8 @@ MAX_CODE_BYTES = 2 * 1024**2
 
 @check(
     "weights/remote-code",
-    "Code that comes with the weights is complete and allowed",
-    why="Weights with their own code load only with --trust-remote-code, and only if that code is complete.",
+    msg("Code that comes with the weights is complete and allowed"),
+    why=msg("Weights with their own code load only with --trust-remote-code, and only if that code is complete."),
     requires=("weights/present",),
 )
 def remote_code(facts: WeightsFacts) -> Findings:
@@ -99,14 +99,15 @@ def _flag(facts: WeightsFacts, maps: dict[str, JsonObject], needed: list[str], *
         return
     if needed:
         report, names = fail, ", ".join(needed)
-        seen = msg("the flag is not given, and the code that auto_map in {needed} names is needed", names)
+        seen = msg("the flag is not given, and the code that auto_map in {needed} names is needed", needed=names)
         fix = msg("add --trust-remote-code to the server's command line")
     else:
-        report, said = warn, (facts.releases()[0].vllm, ", ".join(maps))
+        report = warn
         seen = msg(
             "the flag is not given; vLLM {vllm} uses its own classes instead of those that auto_map in "
             "{maps} names",
-            *said,
+            vllm=facts.releases()[0].vllm,
+            maps=", ".join(maps),
         )
         fix = msg("add --trust-remote-code if the weights need their own code; else remove auto_map")
     expected = msg("--trust-remote-code, since the weights bring their own code")
@@ -124,17 +125,21 @@ def _files(facts: WeightsFacts, maps: dict[str, JsonObject]) -> Findings:
                 seen = msg(
                     "auto_map in {name} names {reference}: code of another repository, "
                     "fetched over the network, which the service may not have",
-                    name,
-                    shown(reference),
+                    name=name,
+                    reference=shown(reference),
                 )
-                said = (shown(file), shown(repository), repr(shown(local)))
-                fix = msg("copy {file} from {repository} into the weights and write {local}", *said)
+                fix = msg(
+                    "copy {file} from {repository} into the weights and write {local}",
+                    file=shown(file),
+                    repository=shown(repository),
+                    local=repr(shown(local)),
+                )
                 yield from needs_network(expected=msg("code beside the weights"), seen=seen, fix=fix, where=name)
             else:
                 missing += _missing(folder, file, set())
     if missing:
         expected = msg("the files that auto_map names, and those that they import")
-        seen = msg("missing: {missing}", some(sorted(set(missing))))
+        seen = msg("missing: {missing}", missing=some(sorted(set(missing))))
         fix = msg("copy them from the model's original repository")
         yield At(next(iter(maps))).fail(expected=expected, seen=seen, fix=fix)
 

@@ -15,8 +15,8 @@ MAX_REPORTED = 10
 
 @check(
     "weights/safetensors",
-    "The safetensors files are sound",
-    why="The loader refuses a file whose header does not describe it exactly.",
+    msg("The safetensors files are sound"),
+    why=msg("The loader refuses a file whose header does not describe it exactly."),
     requires=("weights/present",),
 )
 def safetensors(facts: WeightsFacts) -> Findings:
@@ -52,21 +52,21 @@ def safetensors(facts: WeightsFacts) -> Findings:
     for shard in broken[:MAX_REPORTED]:
         yield _fault(shard, loaded)
     if len(broken) > MAX_REPORTED:
-        yield note(msg("{broken} more files are broken", len(broken) - MAX_REPORTED))
+        yield note(msg("{broken} more files are broken", broken=len(broken) - MAX_REPORTED))
     yield from _twice(facts.weights)
 
 
 def _fault(shard: Shard, loaded: set[str]) -> Finding:
     faults = shard.header.faults if shard.header else (shard.error,)
     name = shown(shard.entry.name)
-    more = msg(" (and {faults} more faults)", len(faults) - 1) if len(faults) > 1 else ""
-    seen = msg("{name} {faults}{more}", name, faults[0], more)
+    more = msg(" (and {faults} more faults)", faults=len(faults) - 1) if len(faults) > 1 else ""
+    seen = msg("{name} {faults}{more}", name=name, faults=faults[0], more=more)
     if shard.unread:
         report, expected = warn, msg("a header that can be read")
         fix = msg("split the file into shards, as save_pretrained does")
     elif shard.entry.name not in loaded:
         report, expected = warn, msg("sound files only")
-        seen = msg("{seen}; the index does not name it, so it is not loaded", seen)
+        seen = msg("{seen}; the index does not name it, so it is not loaded", seen=seen)
         fix = msg("delete it, or repair the index if it is needed")
     else:
         report, expected = fail, msg("a header that describes the file exactly")
@@ -84,7 +84,11 @@ def _twice(weights: Weights) -> Iterator[Finding]:
             other = holders.setdefault(tensor.name, shard.entry.name)
             if other != shard.entry.name:
                 expected, fix = msg("each tensor in one file"), msg("delete the file that is not meant")
-                said = (repr(shown(tensor.name, 80)), shown(other), shown(shard.entry.name))
-                seen = msg("{name} is in {other} and in {name2}, and no index says which one is meant", *said)
+                seen = msg(
+                    "{name} is in {first} and in {second}, and no index says which one is meant",
+                    name=repr(shown(tensor.name, 80)),
+                    first=shown(other),
+                    second=shown(shard.entry.name),
+                )
                 yield warn(expected=expected, seen=seen, fix=fix)
                 return

@@ -39,8 +39,8 @@ class _Default:
 
 @check(
     "weights/sampling-defaults",
-    "The sampling defaults let the samples of a problem differ",
-    why="Where a request leaves out top_k or another parameter, vLLM takes it from generation_config.json.",
+    msg("The sampling defaults let the samples of a problem differ"),
+    why=msg("Where a request leaves out top_k or another parameter, vLLM takes it from generation_config.json."),
     requires=("weights/present",),
 )
 def sampling_defaults(facts: WeightsFacts) -> Findings:
@@ -86,8 +86,8 @@ def sampling_defaults(facts: WeightsFacts) -> Findings:
             msg(
                 "{place} has do_sample false, which vLLM does not read: a request is sampled at its own "
                 "temperature, else at {temperature}",
-                place,
-                temperature,
+                place=place,
+                temperature=temperature,
             )
         )
 
@@ -125,8 +125,8 @@ def _judged(facts: WeightsFacts, default: _Default) -> Iterator[Finding]:
             yield note(
                 msg(
                     "{place} has temperature 0, which does not count: the service's client sends {asked}",
-                    default.place,
-                    asked,
+                    place=default.place,
+                    asked=asked,
                 )
             )
         case "temperature" if default.value == 0:
@@ -134,28 +134,34 @@ def _judged(facts: WeightsFacts, default: _Default) -> Iterator[Finding]:
             why = msg(
                 "a request without a temperature is greedy, and {copies} (the client's stock configuration sends "
                 "{stock}; what the service's sends is not documented)",
-                _COPIES,
-                STOCK_TEMPERATURE,
+                copies=_COPIES,
+                stock=STOCK_TEMPERATURE,
             )
         case "top_k" if default.value == 1:
             expected, why = msg("a top_k of more than 1, or none"), _COPIES
         case "top_p" if 0 <= default.value <= LEAST_TOP_P:
-            expected = msg("a top_p above {least}, or none", LEAST_TOP_P)
-            why = msg("only the likeliest token is left, so {copies}", _COPIES)
+            expected = msg("a top_p above {least}, or none", least=LEAST_TOP_P)
+            why = msg("only the likeliest token is left, so {copies}", copies=_COPIES)
         case "min_p" if default.value >= 1:
             expected = msg("a min_p below 1, or none")
-            why = msg("only the likeliest token is left, so {copies}", _COPIES)
+            why = msg("only the likeliest token is left, so {copies}", copies=_COPIES)
         case "repetition_penalty" if default.value >= STRONG_PENALTY:
-            expected = msg("a repetition_penalty below {most}", STRONG_PENALTY)
+            expected = msg("a repetition_penalty below {most}", most=STRONG_PENALTY)
             why = msg("the model may not repeat the numbers of a problem")
         case "max_new_tokens" if default.value < _least():
-            expected = msg("a max_new_tokens of {least} or more, or none", _least())
+            expected = msg("a max_new_tokens of {least} or more, or none", least=_least())
             why = msg("vLLM cuts every answer there")
     if expected:
-        seen = msg("{place} has {name} {value}: {why}", default.place, default.name, f"{default.value:g}", why)
-        fix = msg("remove {name} from {place}", default.name, default.place)
+        seen = msg(
+            "{place} has {name} {value}: {why}",
+            place=default.place,
+            name=default.name,
+            value=f"{default.value:g}",
+            why=why,
+        )
+        fix = msg("remove {name} from {place}", name=default.name, place=default.place)
         if default.place == FILE:
-            fix = msg("{fix}, or pass --generation-config vllm", fix)
+            fix = msg("{fix}, or pass --generation-config vllm", fix=fix)
         yield At(facts.place).warn(expected=expected, seen=seen, fix=fix)
 
 

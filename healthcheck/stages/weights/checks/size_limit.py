@@ -15,9 +15,9 @@ from healthcheck.text.messages import msg
 
 @check(
     "weights/size-limit",
-    "The weights fit the size limit",
+    msg("The weights fit the size limit"),
     rule=contract.WEIGHT_LIMIT,
-    why="Above the limit the download of the weights fails, and so does the job.",
+    why=msg("Above the limit the download of the weights fails, and so does the job."),
 )
 def size_limit(facts: WeightsFacts) -> Findings:
     """Everything in the weights folder counts: duplicates in another format, optimizer states, images. Files with
@@ -49,37 +49,48 @@ def size_limit(facts: WeightsFacts) -> Findings:
         raise NotApplicable(msg("the weights are not here, and no index says how large they are"))
     total = weights.announced_bytes or weights.whole.total_bytes
     if weights.whole.truncated:
-        countable = msg("at most {max_entries:,} files, so that all can be counted", MAX_ENTRIES)
-        counted = msg("more than that; those that were counted take {gigabytes}", gigabytes(total))
+        countable = msg("at most {max_entries:,} files, so that all can be counted", max_entries=MAX_ENTRIES)
+        counted = msg("more than that; those that were counted take {gigabytes}", gigabytes=gigabytes(total))
         remove = msg("remove files that are not part of the model from the weights folder")
         yield warn(expected=countable, seen=counted, fix=remove)
     if total > limit:
         excess, unit = total - limit, _unit(total, limit)
-        expected = msg("at most {limit:,} bytes ({gigabytes})", limit, gigabytes(limit))
-        said = (total, gigabytes(total), gigabytes(excess))
-        seen = msg("{total:,} bytes ({gigabytes}), {gigabytes2} too many{unit}", *said, unit)
+        expected = msg("at most {limit:,} bytes ({gigabytes})", limit=limit, gigabytes=gigabytes(limit))
+        seen = msg(
+            "{total:,} bytes ({gigabytes}), {excess} too many{unit}",
+            total=total,
+            gigabytes=gigabytes(total),
+            excess=gigabytes(excess),
+            unit=unit,
+        )
         fix = _what_to_delete(weights, excess)
         yield At(str(weights.whole.path)).fail(expected=expected, seen=seen, fix=fix)
     elif weights.whole.git_bytes > 10**6:
-        sizes = map(gigabytes, (total, weights.whole.git_bytes))
-        yield note(msg("{gigabytes}; .git takes {gigabytes2} more and is not counted", *sizes))
+        yield note(
+            msg(
+                "{gigabytes}; .git takes {git_size} more and is not counted",
+                gigabytes=gigabytes(total),
+                git_size=gigabytes(weights.whole.git_bytes),
+            )
+        )
 
 
 def _unit(total: int, limit: int) -> str:
     if limit != contract.MAX_WEIGHT_BYTES or total > contract.MAX_WEIGHT_GIB_BYTES:
         return ""
-    said = (contract.MAX_WEIGHT_GB, contract.MAX_WEIGHT_GIB_BYTES, contract.MAX_WEIGHT)
     return msg(
         ". That is below {limit_gb} GiB ({limit_gib_bytes:,} bytes), but the service does not document which unit "
         "its “{limit}” is, so the strict reading decides",
-        *said,
+        limit_gb=contract.MAX_WEIGHT_GB,
+        limit_gib_bytes=contract.MAX_WEIGHT_GIB_BYTES,
+        limit=contract.MAX_WEIGHT,
     )
 
 
 def _what_to_delete(weights: Weights, excess: int) -> str:
     for spare in _spares(weights):
         if sum(entry.size_bytes for entry in spare) >= excess:
-            return msg("delete what no engine loads here: {name}", some([entry.name for entry in spare]))
+            return msg("delete what no engine loads here: {name}", name=some([entry.name for entry in spare]))
     return msg("quantize the weights (W8A8 halves bfloat16) or choose a smaller model")
 
 

@@ -20,9 +20,9 @@ _SAID = {"audio": msg("audio"), "image": msg("image"), "text": msg("text")}
 
 @check(
     "task/matches-weights",
-    "The weights can do the task",
+    msg("The weights can do the task"),
     rule=contract.TASK_TYPES,
-    why="The service sends the task's chat requests; a model of another kind answers none of them.",
+    why=msg("The service sends the task's chat requests; a model of another kind answers none of them."),
 )
 def task_matches_weights(facts: WeightsFacts) -> Findings:
     """All tasks use {chat_path}, so the model must generate text. That is enough for
@@ -48,10 +48,10 @@ def task_matches_weights(facts: WeightsFacts) -> Findings:
     """
     nature = facts.nature()
     if nature.family is Family.UNKNOWN:
-        raise NotApplicable(msg("the kind of the model is unknown: {because}", nature.because))
+        raise NotApplicable(msg("the kind of the model is unknown: {because}", because=nature.because))
     if nature.family is not Family.GENERATES:
         expected = msg("a model that answers chat completions")
-        seen = msg("{value} ({because})", nature.family.value, mapped(nature.because, shown))
+        seen = msg("{value} ({because})", value=nature.family.value, because=mapped(nature.because, shown))
         yield At("config.json").fail(expected=expected, seen=seen, fix=msg("submit the weights of a chat model"))
         return
     yield from _card(facts)
@@ -64,7 +64,9 @@ def _card(facts: WeightsFacts) -> Findings:
     """Warn if the weights' model card names a task other than chat."""
     card = facts.weights.card
     if card.task in NOT_GENERATING_TAGS:
-        seen = msg("{task_key}: {task}, though the architecture generates text", card.task_key, card.task)
+        seen = msg(
+            "{task_key}: {task}, though the architecture generates text", task_key=card.task_key, task=card.task
+        )
         fix = msg("check that these are the weights that you mean: ranking models may keep the architecture")
         yield At("README.md").warn(expected=msg("a model card of a chat model"), seen=seen, fix=fix)
 
@@ -74,10 +76,12 @@ def _against(task: contract.Task, source: str, facts: WeightsFacts) -> Findings:
     takes, makes = (
         joined(" and ", (_SAID[each] for each in sorted(kinds))) for kinds in (nature.takes, nature.makes)
     )
-    seen = msg("{because}: takes {takes}, makes {makes}", mapped(nature.because, shown), takes, makes)
+    seen = msg(
+        "{because}: takes {takes}, makes {makes}", because=mapped(nature.because, shown), takes=takes, makes=makes
+    )
     if task is contract.Task.TEXT_GENERATION:
         if nature.takes != {"text"}:
-            yield note(msg("{seen}; text-generation uses only a part of that", seen))
+            yield note(msg("{seen}; text-generation uses only a part of that", seen=seen))
         return
     suggested, only_text = usual_task(nature).value, nature.takes == nature.makes == {"text"}
     misfit, wanted = only_text, msg("takes or makes more than text")
@@ -86,8 +90,10 @@ def _against(task: contract.Task, source: str, facts: WeightsFacts) -> Findings:
     if misfit:
         certain = nature.sure or (nature.takes == {"text"} and not facts.weights.tokenizer.processor)
         report = fail if certain else warn
-        expected = msg("{value} ({source}) needs a model that {wanted}", task.value, source, wanted)
-        fix = msg("use the task {suggested}, or other weights", suggested)
+        expected = msg(
+            "{value} ({source}) needs a model that {wanted}", value=task.value, source=source, wanted=wanted
+        )
+        fix = msg("use the task {suggested}, or other weights", suggested=suggested)
         yield report(expected=expected, seen=seen, fix=fix, where="config.json")
     elif task is contract.Task.ANY_TO_ANY and suggested == contract.Task.IMAGE_TEXT_TO_TEXT.value:
-        yield note(msg("{seen}; its usual task code is image-text-to-text", seen))
+        yield note(msg("{seen}; its usual task code is image-text-to-text", seen=seen))

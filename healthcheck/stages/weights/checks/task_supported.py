@@ -14,9 +14,9 @@ from healthcheck.text.messages import joined, msg
 
 @check(
     "task/supported",
-    "The task is one that the service evaluates",
+    msg("The task is one that the service evaluates"),
     rule=contract.TASK_TYPES,
-    why="Other tasks have no evaluation.",
+    why=msg("Other tasks have no evaluation."),
 )
 def task_supported(facts: WeightsFacts) -> Findings:
     """The service evaluates these tasks, spelled exactly so: {tasks}. The kit takes
@@ -42,21 +42,24 @@ def task_supported(facts: WeightsFacts) -> Findings:
     ---
     ```
     """
-    (code, source), one_of = task_of(facts), msg("one of {codes}", ", ".join(contract.TASKS))
+    (code, source), one_of = task_of(facts), msg("one of {codes}", codes=", ".join(contract.TASKS))
     if facts.weights.card.error:
         expected = msg("a model card whose front matter is YAML")
-        seen = msg("README.md of the weights: {error}", shown(facts.weights.card.error))
+        seen = msg("README.md of the weights: {error}", error=shown(facts.weights.card.error))
         fix = msg("repair the lines between the two --- at the top of README.md")
         yield At("README.md").warn(expected=expected, seen=seen, fix=fix)
     if not source:
         kind = facts.nature().family.value
-        seen = msg("no task was given, no model card names one, and the weights are {value}", kind)
+        seen = msg("no task was given, no model card names one, and the weights are {value}", value=kind)
         yield unsettled(expected=one_of, seen=seen, fix=msg("give the task with --task"))
     elif code not in contract.TASKS:
-        seen, where = msg("“{code}” ({source})", shown(code), source), "README.md" if "README" in source else ""
+        seen, where = (
+            msg("“{code}” ({source})", code=shown(code), source=source),
+            "README.md" if "README" in source else "",
+        )
         yield fail(expected=one_of, seen=seen, fix=_fix(code), where=where)
     elif source == "the architecture":
-        yield note(msg("no task was given; the architecture suggests {code}", code))
+        yield note(msg("no task was given; the architecture suggests {code}", code=code))
     yield from _contradictions(facts)
 
 
@@ -65,9 +68,9 @@ def _contradictions(facts: WeightsFacts) -> Findings:
     (code, source), *others = [*named_tasks(facts), ("", "")]
     for other, where in others:
         if other and other != code:
-            expected = msg("one task everywhere; {code} is judged ({source})", shown(code), source)
-            seen = msg("“{other}” ({where})", shown(other), where)
-            fix = msg("name the same task in both: {agreement}", _agreement(code, other))
+            expected = msg("one task everywhere; {code} is judged ({source})", code=shown(code), source=source)
+            seen = msg("“{other}” ({where})", other=shown(other), where=where)
+            fix = msg("name the same task in both: {agreement}", agreement=_agreement(code, other))
             yield At("README.md" if "repository" in where else "").warn(expected=expected, seen=seen, fix=fix)
 
 
@@ -83,4 +86,4 @@ def _fix(code: str) -> str:
     other = msg(
         "choose weights of a task that the service evaluates, or correct the code if the model does one of them"
     )
-    return msg("write {near}, if that was meant", near[0]) if near else other
+    return msg("write {near}, if that was meant", near=near[0]) if near else other

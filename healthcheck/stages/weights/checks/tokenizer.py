@@ -59,9 +59,9 @@ def _conversation(roles: tuple[str, ...], *, parts: bool) -> list[dict[str, Json
 
 @check(
     "weights/tokenizer",
-    "The tokenizer exists, and its chat template renders",
+    msg("The tokenizer exists, and its chat template renders"),
     rule=contract.CHAT_REQUIRED,
-    why="Without a chat template the engine answers every chat request with an error.",
+    why=msg("Without a chat template the engine answers every chat request with an error."),
     requires=("weights/present",),
 )
 def tokenizer(facts: WeightsFacts) -> Findings:
@@ -129,14 +129,14 @@ def _files(facts: WeightsFacts) -> Findings:
     elsewhere = facts.option("tokenizer")
     if not read.vocabularies and elsewhere:
         expected = msg("a tokenizer in the weights folder")
-        seen = msg("none; deploy.sh takes it from --tokenizer {elsewhere}", shown(elsewhere))
+        seen = msg("none; deploy.sh takes it from --tokenizer {elsewhere}", elsewhere=shown(elsewhere))
         fix = msg("copy the tokenizer into the weights: the service provides nothing but $MODEL_PATH")
         yield warn(expected=expected, seen=seen, fix=fix)
     elif elsewhere and _is_on_a_hub(facts, elsewhere):
         seen = msg(
             "--tokenizer {elsewhere}, fetched from a hub: whether the service reaches one while the "
             "server starts is not documented",
-            shown(elsewhere),
+            elsewhere=shown(elsewhere),
         )
         fix = msg("remove --tokenizer, or put that tokenizer into the weights folder")
         yield warn(expected=msg("the tokenizer of the weights"), seen=seen, fix=fix)
@@ -148,7 +148,7 @@ def _files(facts: WeightsFacts) -> Findings:
         fix = msg("copy merges.txt or tokenizer.json beside it")
         yield fail(expected=msg("a whole BPE tokenizer"), seen=msg("vocab.json without merges.txt"), fix=fix)
     if read.error:
-        seen = msg("tokenizer.json {problem}", mapped(read.error, lambda text: shown(text, 300)))
+        seen = msg("tokenizer.json {problem}", problem=mapped(read.error, lambda text: shown(text, 300)))
         yield At("tokenizer.json").fail(expected=msg("a tokenizer in JSON"), seen=seen, fix=ORIGINAL)
     for document in (read.config, read.special_tokens):
         if document.error:
@@ -161,11 +161,11 @@ def _rebuilt(facts: WeightsFacts) -> Findings:
     release = stacks.installed(facts.row).get("transformers", "")
     rebuilds = kind in known_models().byte_level and stacks.in_range(release, ">=5")
     if rebuilds and facts.weights.tokenizer.byte_level is False and facts.engine in {"", "unknown", "vllm"}:
-        expected = msg("a tokenizer of bytes for the model type {kind}", repr(kind))
+        expected = msg("a tokenizer of bytes for the model type {kind}", kind=repr(kind))
         seen = msg(
             "a decoder without ByteLevel; transformers {release} makes the tokenizer of this model type itself, "
             "and answers would keep the marks of the tokens (The▁answer)",
-            release,
+            release=release,
         )
         fix = msg(
             "convert the weights to the model type whose tokenizer this is (llama, mistral), or take its original"
@@ -192,16 +192,18 @@ def _template(facts: WeightsFacts) -> Findings:
         yield note(msg("plan/no-missing-files says why the file of --chat-template is not there"))
     elif template.error:
         report = unsettled if flagged and "not shipped" in template.error else fail
-        seen = msg("{source} {error}", template.source, template.error)
-        fix = msg("{original}, or write the template into chat_template.jinja", ORIGINAL)
+        seen = msg("{source} {error}", source=template.source, error=template.error)
+        fix = msg("{original}, or write the template into chat_template.jinja", original=ORIGINAL)
         where = "" if flagged else template.source.partition(",")[0]
         yield report(expected=msg("a chat template"), seen=seen, fix=fix, where=where)
     else:
         if template.source == JSON_FILE and not facts.weights.tokenizer.processor:
             expected = msg("chat_template.jinja, or chat_template in tokenizer_config.json")
             said = JSON_FILE
-            seen = msg("only {json_file}, which is read for models with a processor, and this one has none", said)
-            fix = msg("copy the template of {json_file} into chat_template.jinja", JSON_FILE)
+            seen = msg(
+                "only {json_file}, which is read for models with a processor, and this one has none", json_file=said
+            )
+            fix = msg("copy the template of {json_file} into chat_template.jinja", json_file=JSON_FILE)
             yield At(JSON_FILE).warn(expected=expected, seen=seen, fix=fix)
         yield from _rendering(facts, template)
 
@@ -227,7 +229,7 @@ def _without(facts: WeightsFacts) -> Findings:
     elif text_of(weights.config.value.get("model_type")) in known_models().brought_templates:
         yield note(msg("no chat template: vLLM brings one for this model type"))
     elif facts.engine in OTHERS_TEMPLATES:
-        seen = msg("none; {engine} may know one for this model by its name", facts.engine)
+        seen = msg("none; {engine} may know one for this model by its name", engine=facts.engine)
         fix = msg("pass one with the engine's own --chat-template option, so that nothing is guessed")
         yield warn(expected=msg("a chat template with the weights"), seen=seen, fix=fix)
     else:
@@ -266,7 +268,7 @@ def _flagged(facts: WeightsFacts, value: str) -> Template:
 def _shipped(submission: Submission, source: str, name: str) -> Template:
     path = (submission.root / name).resolve()
     if name not in submission.paths or not path.is_relative_to(submission.root):
-        return Template(source=source, error=msg("names {name}, which is not in the repository", shown(name)))
+        return Template(source=source, error=msg("names {name}, which is not in the repository", name=shown(name)))
     return decoded(source, read_bounded(path, MAX_TEMPLATE_BYTES), file=name)
 
 
@@ -280,9 +282,9 @@ def _rendering(facts: WeightsFacts, template: Template) -> Findings:
     chat = _as_passed(passed, plain, plain_parts)
     if not _is_whole(chat):
         expected = msg("a rendering of a conversation like the evaluation client's: nine messages, no system")
-        wrong = msg("{source} {complaint}", template.source, _complaint(chat))
+        wrong = msg("{source} {complaint}", source=template.source, complaint=_complaint(chat))
         other = plain if chat is plain_parts else plain_parts
-        repair: str = msg("{original}, or repair the template: it is rendered for every request", ORIGINAL)
+        repair: str = msg("{original}, or repair the template: it is rendered for every request", original=ORIGINAL)
         line = chat.line
         if passed and _is_whole(other):
             wrong += _why_passed(facts, passed)
@@ -294,8 +296,8 @@ def _rendering(facts: WeightsFacts, template: Template) -> Findings:
     if refused.error or _AS_A_LIST in refused.text:
         seen = msg(
             "with one, {source} {complaint} (the client's stock prompt has none)",
-            template.source,
-            _complaint(refused),
+            source=template.source,
+            complaint=_complaint(refused),
         )
         fix = msg("have the template put a system message in front of the first user message")
         expected = msg("a template that also takes a system message")
@@ -338,8 +340,8 @@ def _why_passed(facts: WeightsFacts, passed: ContentFormat) -> str:
     if facts.option(_FORMAT) == passed.value:
         given = f"--{_FORMAT} {passed.value}"
         if passed is ContentFormat.PARTS:
-            return msg("; with {option}, vLLM passes a list of parts as `content`", given)
-        return msg("; with {option}, vLLM passes text as `content`", given)
+            return msg("; with {option}, vLLM passes a list of parts as `content`", option=given)
+        return msg("; with {option}, vLLM passes text as `content`", option=given)
     if passed is ContentFormat.PARTS:
         return msg("; vLLM passes a list of parts as `content`, because the template has a loop over it")
     return msg("; vLLM passes text as `content`, because the template has no loop over the parts of a message")
@@ -348,12 +350,12 @@ def _why_passed(facts: WeightsFacts, passed: ContentFormat) -> str:
 def _repaired_format(facts: WeightsFacts, template: Template, passed: ContentFormat) -> tuple[int, str]:
     """The line to change, 0 if unknown, and the repair of a template that is right for the other format."""
     if facts.option(_FORMAT) == passed.value:
-        return 0, msg("remove {option}", f"--{_FORMAT} {passed.value}")
+        return 0, msg("remove {option}", option=f"--{_FORMAT} {passed.value}")
     for number, line in enumerate(template.text.splitlines(), 1):
         if (found := _ONE_PART.search(line)) and passed is ContentFormat.TEXT:
-            return number, msg("write {right} in place of {wrong}", found[1], found[0])
+            return number, msg("write {right} in place of {wrong}", right=found[1], wrong=found[0])
     other = ContentFormat.PARTS if passed is ContentFormat.TEXT else ContentFormat.TEXT
-    return 0, msg("add to the command in deploy.sh: {option}", f"--{_FORMAT} {other.value}")
+    return 0, msg("add to the command in deploy.sh: {option}", option=f"--{_FORMAT} {other.value}")
 
 
 def _arguments(facts: WeightsFacts) -> dict[str, JsonValue]:
@@ -375,22 +377,26 @@ def _better(plain: Rendered, parts: Rendered) -> Rendered:
 
 def _complaint(rendered: Rendered) -> str:
     if rendered.error and rendered.ended:
-        return msg("raises {error}", shown(rendered.error, 200))
+        return msg("raises {error}", error=shown(rendered.error, 200))
     if rendered.error:
         return shown(rendered.error, 200)
     if not rendered.text.strip():
         return msg("renders to nothing")
     if _AS_A_LIST in rendered.text:
-        return msg("writes a Python list in place of the text: {text}", shown(rendered.text[-120:]))
+        return msg("writes a Python list in place of the text: {text}", text=shown(rendered.text[-120:]))
     if half := _HALF.search(rendered.text):
-        return msg("renders half of a character (U+{ord:04X}), which no tokenizer takes", ord(half[0]))
-    return msg("leaves out the last user message: {text}", shown(rendered.text[-120:]))
+        return msg(
+            "renders half of a character (U+{code_point:04X}), which no tokenizer takes", code_point=ord(half[0])
+        )
+    return msg("leaves out the last user message: {text}", text=shown(rendered.text[-120:]))
 
 
 def _dropped(template: Template, chat: Rendered) -> Iterator[Finding]:
     lost = [str(number) for number in range(len(TURNS)) if _marker(number) not in chat.text]
     if lost:
         expected = msg("all nine messages in the prompt")
-        seen = msg("{source} leaves out message {lost} (counted from 0)", template.source, ", ".join(lost))
+        seen = msg(
+            "{source} leaves out message {lost} (counted from 0)", source=template.source, lost=", ".join(lost)
+        )
         fix = msg("have the template render every message: the client's worked examples are in the earlier ones")
         yield At(_place(template, 0)).warn(expected=expected, seen=seen, fix=fix)

@@ -37,11 +37,11 @@ def read(options: Mapping[str, str], texts: Mapping[str, str], environment: Mapp
         given: dict[str, JsonValue] = {"model": options.get("model"), "api_base": options.get("api-base")}
         return Front(kind="litellm", targets=(_target("", given, ""),))
     if name not in texts:
-        return Front(kind="litellm", unknown=msg("its configuration {name} was not recorded", name))
+        return Front(kind="litellm", unknown=msg("its configuration {name} was not recorded", name=name))
     try:
         data = _expanded(yaml_text.load(texts[name]), environment)
     except KitError as error:
-        return Front(kind="litellm", unknown=msg("{name} cannot be read: {error}", name, error))
+        return Front(kind="litellm", unknown=msg("{name} cannot be read: {error}", name=name, error=error))
     return _of_file(name, texts[name], data)
 
 
@@ -88,14 +88,14 @@ def _mapping(value: JsonValue | Mapping[str, JsonValue], name: str) -> Mapping[s
 def _of_file(name: str, text: str, data: JsonValue) -> Front:
     """The route of the model that the service requests: a target for each entry of model_list with its name."""
     if not isinstance(data, dict) or "include" in data or data.get("environment_variables"):
-        return Front(kind="litellm", unknown=msg("{name} is not one plain mapping", name), where=name)
+        return Front(kind="litellm", unknown=msg("{name} is not one plain mapping", name=name), where=name)
     listed = data.get("model_list")
     entries = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
     entries = [each for each in entries if isinstance(each.get("model_name"), str)]
     if not entries:
-        problem = msg("{name} lists no model in model_list", name)
+        problem = msg("{name} lists no model in model_list", name=name)
         line = f"model_name: os.environ/{contract.MODEL_PATH_VARIABLE}"
-        return Front(kind="litellm", problem=problem, fix=msg("write in model_list: {line}", line), where=name)
+        return Front(kind="litellm", problem=problem, fix=msg("write in model_list: {line}", line=line), where=name)
     targets = [
         _target(str(each["model_name"]), _mapping(each, "litellm_params"), _place(name, text, each))
         for each in entries
@@ -126,16 +126,20 @@ def _target(name: str, parameters: Mapping[str, JsonValue], where: str) -> Targe
         provider, slash, rest = given, "/", model
     unfollowed = Target(host="", port=None, path="", name=name, where=where)
     if provider not in _FOLLOWED or not slash:
-        return replace(unfollowed, unknown=msg("its model “{model}” has another provider than openai/", model))
+        return replace(
+            unfollowed, unknown=msg("its model “{model}” has another provider than openai/", model=model)
+        )
     if not base.startswith(("http://", "https://")):
         return replace(unfollowed, unknown=msg("it has no api_base with http://"))
     if "*" in rest and rest != name:
-        return replace(unfollowed, unknown=msg("its model “{model}” has another wildcard than its name", model))
+        return replace(
+            unfollowed, unknown=msg("its model “{model}” has another wildcard than its name", model=model)
+        )
     parts = urlsplit(base)
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError:
-        return replace(unfollowed, unknown=msg("its api_base {url} has no port", base))
+        return replace(unfollowed, unknown=msg("its api_base {url} has no port", url=base))
     return Target(
         host=parts.hostname or "",
         port=port,

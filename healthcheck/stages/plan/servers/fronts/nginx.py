@@ -66,9 +66,9 @@ def read(argv: Sequence[str], cwd: str, texts: Mapping[str, str]) -> Reading:
     problem = msg(
         "nginx looks for {name} below the prefix that it was built with, such as /usr/share/nginx or /etc/nginx, "
         "and not in the working directory",
-        named,
+        name=named,
     )
-    fix = msg('name the file by its absolute path: nginx -c "$PWD/{name}"', named)
+    fix = msg('name the file by its absolute path: nginx -c "$PWD/{name}"', name=named)
     return replace(reading, front=Front(kind="nginx", problem=problem, fix=fix))
 
 
@@ -76,13 +76,13 @@ def _read_file(named: str | None, prefix: str | None, cwd: str, texts: Mapping[s
     path = posixpath.normpath(posixpath.join(cwd, prefix or "", named or DEFAULT_CONFIGURATION))
     files = {posixpath.normpath(posixpath.join(cwd, name)): text for name, text in texts.items()}
     if path not in files:
-        unknown = msg("its configuration {path} was not recorded", path)
+        unknown = msg("its configuration {path} was not recorded", path=path)
         return Reading(listener=None, front=Front(kind="nginx", unknown=unknown))
     try:
         whole = parse(path, files)
     except NginxError as error:
         return Reading(
-            listener=None, front=Front(kind="nginx", unknown=msg("of its configuration: {error}", error))
+            listener=None, front=Front(kind="nginx", unknown=msg("of its configuration: {error}", error=error))
         )
     return _route(whole)
 
@@ -109,14 +109,14 @@ def _route(whole: Directive) -> Reading:
     ]
     if not heard:
         problem = msg("no server block of its configuration listens anywhere")
-        fix = msg("write a server block with {line} in the block http", f"listen {contract.PORT};")
+        fix = msg("write a server block with {line} in the block http", line=f"listen {contract.PORT};")
         return Reading(listener=None, front=Front(kind="nginx", problem=problem, fix=fix))
     ours = [each for each in heard if each[0].port == contract.PORT]
     if not ours:
         return Reading(listener=heard[0][0], front=Front(kind="nginx", elsewhere=True))
     listener, block, part = next((each for each in ours if each[0].is_default), ours[0])
     if listener.tls:
-        problem = msg("it answers no plain HTTP request: listen {port} ssl", contract.PORT)
+        problem = msg("it answers no plain HTTP request: listen {port} ssl", port=contract.PORT)
         front = Front(kind="nginx", problem=problem, fix=msg("remove ssl from that line"), where=listener.place)
     elif part.name == "stream":
         front = _stream_route(part, block)
@@ -129,12 +129,16 @@ def _refused(whole: Directive) -> Front | None:
     """What nginx refuses to start with; None if nothing of that kind is found."""
     misplaced = next((each for each in whole.block if each.name in _INSIDE_HTTP), None)
     if misplaced is not None:
-        problem = msg('nginx does not start: “"{directive}" directive is not allowed here”', misplaced.name)
-        fix = msg("write {line} around it", "events { } http { … }")
+        problem = msg(
+            'nginx does not start: “"{directive}" directive is not allowed here”', directive=misplaced.name
+        )
+        fix = msg("write {line} around it", line="events { } http { … }")
         return Front(kind="nginx", problem=problem, fix=fix, where=misplaced.place)
     if not whole.all("events"):
         problem = msg('nginx does not start: “no "events" section in configuration”')
-        return Front(kind="nginx", problem=problem, fix=msg("write above the block http: {line}", "events { }"))
+        return Front(
+            kind="nginx", problem=problem, fix=msg("write above the block http: {line}", line="events { }")
+        )
     return None
 
 
@@ -173,12 +177,16 @@ def _http_route(part: Directive, block: Directive) -> Front:
     passes = location.all("proxy_pass") if location is not None else ()
     deciding = next((each for where in surroundings for each in where.block if each.name in _DECIDES), None)
     if deciding is not None:
-        unknown = msg("{place} has “{directive}”, which the kit does not follow", deciding.place, deciding.name)
+        unknown = msg(
+            "{place} has “{directive}”, which the kit does not follow",
+            place=deciding.place,
+            directive=deciding.name,
+        )
         return Front(kind="nginx", unknown=unknown, where=deciding.place)
     if not passes or location is None:
         place = location.place if location is not None else block.place
-        problem = msg("{place} passes {path} to no server", place, contract.CHAT_PATH)
-        fix = msg("write in its location /: {line}", "proxy_pass http://127.0.0.1:8001;")
+        problem = msg("{place} passes {path} to no server", place=place, path=contract.CHAT_PATH)
+        fix = msg("write in its location /: {line}", line="proxy_pass http://127.0.0.1:8001;")
         return Front(kind="nginx", problem=problem, fix=fix, where=place)
     keyed = any(
         each.words[:1] and each.words[0].lower() == "authorization"
@@ -192,7 +200,9 @@ def _passed(part: Directive, location: Directive, proxy_pass: Directive, *, keye
     """The route of a location with proxy_pass."""
     url = proxy_pass.words[0] if proxy_pass.words else ""
     if "$" in url or not url.startswith(("http://", "https://")):
-        unknown = msg("{place} passes to {url}, which is found out at each request", proxy_pass.place, url)
+        unknown = msg(
+            "{place} passes to {url}, which is found out at each request", place=proxy_pass.place, url=url
+        )
         return Front(kind="nginx", unknown=unknown, where=proxy_pass.place)
     parts = urlsplit(url)
     host_and_port, path = parts.netloc, contract.CHAT_PATH
@@ -200,7 +210,7 @@ def _passed(part: Directive, location: Directive, proxy_pass: Directive, *, keye
     if own_path:
         path = own_path + contract.CHAT_PATH[len(location.words[-1]) :]
     if host_and_port.startswith("unix:"):
-        unknown = msg("{place} passes to a socket file", proxy_pass.place)
+        unknown = msg("{place} passes to a socket file", place=proxy_pass.place)
         return Front(kind="nginx", unknown=unknown, where=proxy_pass.place)
     goal = Target(
         host=host_and_port, port=None, path=path, tls=parts.scheme == "https", keyed=keyed, where=proxy_pass.place
@@ -218,13 +228,15 @@ def _with_upstream(part: Directive, goal: Target) -> Front:
     for server in upstream.all("server"):
         address, options = server.words[0] if server.words else "", server.words[1:]
         if address.startswith("unix:") or "resolve" in options:
-            unknown = msg("{place} has a server that the kit does not follow: {address}", server.place, address)
+            unknown = msg(
+                "{place} has a server that the kit does not follow: {address}", place=server.place, address=address
+            )
             return Front(kind="nginx", unknown=unknown, where=server.place)
         if "down" not in options:
             targets.append(_addressed(replace(goal, where=server.place), address, _DEFAULT_PORT))
     if not targets:
-        problem = msg("the upstream {name} has no server", goal.host)
-        fix = msg("write in the upstream: {line}", "server 127.0.0.1:8001;")
+        problem = msg("the upstream {name} has no server", name=goal.host)
+        fix = msg("write in the upstream: {line}", line="server 127.0.0.1:8001;")
         return Front(kind="nginx", problem=problem, fix=fix, where=upstream.place)
     return Front(kind="nginx", targets=tuple(targets), where=goal.where)
 
@@ -254,7 +266,7 @@ def _location(block: Directive, path: str) -> Directive | Front | None:
     for location in patterns if not final else []:
         matches = _matches(location, path)
         if matches is None:
-            unknown = msg("{place} has a pattern that the kit does not follow", location.place)
+            unknown = msg("{place} has a pattern that the kit does not follow", place=location.place)
             return Front(kind="nginx", unknown=unknown, where=location.place)
         if matches:
             return location

@@ -72,18 +72,18 @@ class _Reader:
 
     def file(self, path: str, depth: int) -> tuple[Directive, ...]:
         if depth > MAX_DEPTH:
-            raise NginxError(msg("more than {limit} files include each other", MAX_DEPTH))
+            raise NginxError(msg("more than {limit} files include each other", limit=MAX_DEPTH))
         tokens = list(_tokens(self._texts[path]))
         block, rest = self._block(tokens, 0, path, depth)
         if rest != len(tokens):
             place = f"{posixpath.basename(path)}:{tokens[rest].line}"
-            raise NginxError(msg("unexpected {sign} in {place}", tokens[rest].text, place))
+            raise NginxError(msg("unexpected {sign} in {place}", sign=tokens[rest].text, place=place))
         return block
 
     def _block(self, tokens: Sequence[_Token], at: int, path: str, depth: int) -> tuple[tuple[Directive, ...], int]:
         """The directives up to the end of the block, and the position of its end."""
         if depth > MAX_DEPTH:
-            raise NginxError(msg("more than {limit} blocks are inside each other", MAX_DEPTH))
+            raise NginxError(msg("more than {limit} blocks are inside each other", limit=MAX_DEPTH))
         found: list[Directive] = []
         words: list[str] = []
         line = 0
@@ -98,15 +98,15 @@ class _Reader:
             if token.text == "}":
                 break
             if not words:
-                raise NginxError(msg("unexpected {sign} in {place}", token.text, place))
+                raise NginxError(msg("unexpected {sign} in {place}", sign=token.text, place=place))
             self._count += 1
             if self._count > MAX_DIRECTIVES:
-                raise NginxError(msg("it has more than {limit} directives", MAX_DIRECTIVES))
+                raise NginxError(msg("it has more than {limit} directives", limit=MAX_DIRECTIVES))
             inside: tuple[Directive, ...] = ()
             if token.text == "{":
                 inside, at = self._block(tokens, at + 1, path, depth + 1)
                 if at == len(tokens):
-                    raise NginxError(msg("no {sign} ends the block of {place}", "}", place))
+                    raise NginxError(msg("no {sign} ends the block of {place}", sign="}", place=place))
             at += 1
             if words[0] == "include" and len(words) > 1:
                 found += self._included(words[1], path, depth)
@@ -115,14 +115,16 @@ class _Reader:
             words = []
         if words:
             place = f"{posixpath.basename(path)}:{line}"
-            raise NginxError(msg("no {sign} ends “{words}” in {place}", ";", " ".join(words)[:_QUOTED], place))
+            raise NginxError(
+                msg("no {sign} ends “{words}” in {place}", sign=";", words=" ".join(words)[:_QUOTED], place=place)
+            )
         return tuple(found), at
 
     def _included(self, pattern: str, path: str, depth: int) -> Iterator[Directive]:
         wanted = posixpath.join(posixpath.dirname(path), pattern)
         files = sorted(each for each in self._texts if fnmatch.fnmatchcase(each, wanted))
         if not files and not _HARMLESS.search(pattern):
-            raise NginxError(msg("the included file {name} was not recorded", pattern))
+            raise NginxError(msg("the included file {name} was not recorded", name=pattern))
         for file in files:
             yield from self.file(file, depth + 1)
 
@@ -132,7 +134,7 @@ def _tokens(text: str) -> Iterator[_Token]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
-            raise NginxError(msg("a quote in line {line} has no end", line))
+            raise NginxError(msg("a quote in line {line} has no end", line=line))
         if match["space"] is None:
             plain = match["quoted"][1:-1] if match["quoted"] else match[0]
             yield _Token(text=plain, line=line, is_sign=match["sign"] is not None)
