@@ -31,7 +31,9 @@ def main() -> int:
         settings = read_settings(os.environ, SETTINGS_FILE)
         group = group_of(settings)
         weights = read_weights(folder)
-        planned = [(machine, make_plan(weights, machine, settings)) for machine in _machines(options)]
+        planned = [
+            (machine, make_plan(weights, machine, settings)) for machine in _machines(options)
+        ]
     except (SettingsError, Refusal) as error:
         print(f"adapter: {error}", file=sys.stderr)
         return 2
@@ -57,16 +59,28 @@ def main() -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python3 -m adapter", description=__doc__)
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--print", action="store_true", help="show every decision with its reason and source")
-    shown.add_argument("--env", action="store_true", help="print environment variables that are absent, to be set")
-    shown.add_argument("--nodes", action="store_true", help="print the commands for each of several machines")
+    shown.add_argument(
+        "--print", action="store_true", help="show every decision with its reason and source"
+    )
+    shown.add_argument(
+        "--env", action="store_true", help="print environment variables that are absent, to be set"
+    )
+    shown.add_argument(
+        "--nodes", action="store_true", help="print the commands for each of several machines"
+    )
     shown.add_argument(
         "--script", action="store_true",
         help="print the launch as lines of a shell script with reasons, for a 910B and an A3 without --npu",
     )  # fmt: skip
-    parser.add_argument("--npu", metavar="CHIP", help="plan for a machine with this chip (910B4, A3, none, …)")
-    parser.add_argument("--npus", metavar="N", type=int, help="and so many of them (default: 1; dies, on an A3)")
-    parser.add_argument("--release", metavar="RELEASE", default="", help="of vllm-ascend on the machine of --npu")
+    parser.add_argument(
+        "--npu", metavar="CHIP", help="plan for a machine with this chip (910B4, A3, none, …)"
+    )
+    parser.add_argument(
+        "--npus", metavar="N", type=int, help="and so many of them (default: 1; dies, on an A3)"
+    )
+    parser.add_argument(
+        "--release", metavar="RELEASE", default="", help="of vllm-ascend on the machine of --npu"
+    )
     return parser
 
 
@@ -80,8 +94,12 @@ def _ignored(options: argparse.Namespace) -> Iterator[str]:
 
 def _machines(options: argparse.Namespace) -> list[Machine]:
     kinds = [options.npu] if options.npu else USUAL if options.script else ()
-    described = (described_machine(kind, 1 if options.npus is None else options.npus) for kind in kinds)
-    return [replace(each, release=options.release) for each in described] or [find_machine(LocalSystem())]
+    described = (
+        described_machine(kind, 1 if options.npus is None else options.npus) for kind in kinds
+    )
+    return [replace(each, release=options.release) for each in described] or [
+        find_machine(LocalSystem())
+    ]
 
 
 def _model_path() -> Path:
@@ -94,7 +112,11 @@ def _model_path() -> Path:
 
 
 def _table(weights: Weights, machine: Machine, plan: Plan) -> str:
-    devices = f"{machine.devices} × {machine.chip or 'NPU of unknown kind'}" if machine.devices else "no NPU"
+    devices = (
+        f"{machine.devices} × {machine.chip or 'NPU of unknown kind'}"
+        if machine.devices
+        else "no NPU"
+    )
     head = (
         f"weights  {weights.path}",
         f"         {weights.architecture or 'architecture unknown'}, {size_in_words(weights.total_bytes)}",
@@ -102,7 +124,13 @@ def _table(weights: Weights, machine: Machine, plan: Plan) -> str:
         *(f"note     {remark}" for remark in plan.remarks),
     )
     return "\n".join(
-        (*head, "", *_rows("option", plan.options), "", *_rows("variable, if unset", plan.environment))
+        (
+            *head,
+            "",
+            *_rows("option", plan.options),
+            "",
+            *_rows("variable, if unset", plan.environment),
+        )
     )
 
 

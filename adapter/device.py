@@ -42,7 +42,13 @@ def release_of(machine: Machine) -> tuple[int, int, int, int, int]:
     found = RELEASE.match(machine.release)
     if not found:
         return (0, 0, 0, 0, 0)
-    return (int(found[1]), int(found[2]), int(found[3] or 0), 0 if found[4] else 1, int(found[5] or 0))
+    return (
+        int(found[1]),
+        int(found[2]),
+        int(found[3] or 0),
+        0 if found[4] else 1,
+        int(found[5] or 0),
+    )
 
 
 class System(Protocol):
@@ -75,7 +81,10 @@ class LocalSystem:
 
     def device_nodes(self) -> int:
         try:
-            return sum(re.fullmatch(r"davinci\d+", node.name) is not None for node in Path("/dev").iterdir())
+            return sum(
+                re.fullmatch(r"davinci\d+", node.name) is not None
+                for node in Path("/dev").iterdir()
+            )
         except OSError:
             return 0
 
@@ -111,14 +120,18 @@ def described_machine(chip_name: str, devices: int) -> Machine:
         SettingsError: the chip is unknown or ambiguous, or the count is below one.
     """
     if devices < 1:
-        raise SettingsError(f"--npus {devices}: expected at least 1; a machine without an NPU is --npu none")
+        raise SettingsError(
+            f"--npus {devices}: expected at least 1; a machine without an NPU is --npu none"
+        )
     if chip_name == "none":
         return Machine(0, None, None, "--npu none")
     chips = chips_meant(chip_name)
     if not chips:
         raise SettingsError(f"--npu {chip_name} is not known: expected none, {', '.join(CHIPS)}")
     if len({chip.family for chip in chips}) > 1:
-        raise SettingsError(f"--npu {chip_name} may be {' or '.join(chip.name for chip in chips)}: name one")
+        raise SettingsError(
+            f"--npu {chip_name} may be {' or '.join(chip.name for chip in chips)}: name one"
+        )
     least = f", the smallest of {', '.join(chip.name for chip in chips)}" if len(chips) > 1 else ""
     return Machine(devices, chips[0].name, chips[0].hbm_mib, f"--npu {chip_name}{least}")
 

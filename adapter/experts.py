@@ -40,7 +40,9 @@ def _attention(text: Json, hidden: int) -> int:
     heads = _number(text, "num_attention_heads")
     latent = _number(text, "kv_lora_rank")
     if latent:
-        rope, plain, value = (_number(text, key) for key in ("qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim"))
+        rope, plain, value = (
+            _number(text, key) for key in ("qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim")
+        )
         query = _number(text, "q_lora_rank")
         asked = heads * (rope + plain)
         return (
@@ -57,4 +59,6 @@ def _attention(text: Json, hidden: int) -> int:
 
 
 def _number(text: Json, *names: str) -> int:
-    return next((value for name in names if isinstance(value := text.get(name), int) and value > 0), 0)
+    return next(
+        (value for name in names if isinstance(value := text.get(name), int) and value > 0), 0
+    )

@@ -36,7 +36,9 @@ def refuse(weights: Weights, machine: Machine) -> None:
     name = weights.architecture or ""
     reason = f"a {name}" if WITHOUT_CHAT.fullmatch(name) else weights.pooled
     if reason:
-        raise Refusal(f"the weights are {reason}: such a model answers no chat, and the service sends only those")
+        raise Refusal(
+            f"the weights are {reason}: such a model answers no chat, and the service sends only those"
+        )
     if machine.devices and name in LLAMA_4 and release_of(machine)[:2] <= LAST_WITHOUT_LLAMA_4:
         raise Refusal(
             "vllm-ascend does not run Llama 4 (its table of supported models, and issue 1972: error 507034): "
@@ -53,7 +55,9 @@ def one_copy(weights: Weights, machine: Machine) -> str:
     return ""
 
 
-def remarks(weights: Weights, budget: Budget | None, layout: Layout, length: float) -> Iterator[str]:
+def remarks(
+    weights: Weights, budget: Budget | None, layout: Layout, length: float
+) -> Iterator[str]:
     """What is planned and will hardly do: weights that fill the devices, and a context that cuts answers off."""
     share = weight_bytes(weights, layout) / budget.torch_bytes if budget else 0
     if budget and share > TIGHT_SHARE:

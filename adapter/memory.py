@@ -60,7 +60,9 @@ class Layout:
 
 def weight_bytes(weights: Weights, layout: Layout) -> int:
     """The weights on each device, in bytes: copies share the experts, and each has everything else."""
-    return (weights.total_bytes - weights.expert_bytes) // layout.tensor + weights.expert_bytes // layout.devices
+    return (
+        weights.total_bytes - weights.expert_bytes
+    ) // layout.tensor + weights.expert_bytes // layout.devices
 
 
 @dataclass(frozen=True)
@@ -83,10 +85,14 @@ class Budget:
         If memory is short, work gets half of the rest, so that a launch that may succeed is not given up.
         """
         left = self.usable_bytes - weight_bytes(weights, layout)
-        return int((left - min(self.work_bytes, max(LEAST_WORK_BYTES, left // 2))) * self.cache_share)
+        return int(
+            (left - min(self.work_bytes, max(LEAST_WORK_BYTES, left // 2))) * self.cache_share
+        )
 
 
-def budget_of(machine: Machine, chip: Chip | None, weights: Weights, utilization: float) -> Budget | None:
+def budget_of(
+    machine: Machine, chip: Chip | None, weights: Weights, utilization: float
+) -> Budget | None:
     """The memory of one device of the machine; None if its size is unknown.
 
     Work is activations, graphs and the runtime: a tenth, 2 GiB at least; 2 GiB more for the communication buffers

@@ -39,7 +39,9 @@ class Launch:
     eager: bool | None = None
 
 
-def options(weights: Weights, machine: Machine, chip: Chip | None, launch: Launch) -> tuple[Decision, ...]:
+def options(
+    weights: Weights, machine: Machine, chip: Chip | None, launch: Launch
+) -> tuple[Decision, ...]:
     old = chip is not None and chip.family == A310P
     return (
         *_graphs(weights, chip, launch),
@@ -56,7 +58,13 @@ def _graphs(weights: Weights, chip: Chip | None, launch: Launch) -> tuple[Decisi
     if chip is None or chip.family is None:
         return (Decision("compilation_config", None, "vLLM chooses", "adapter/models.py"),)
     old, additional = chip.family == A310P, _additional_config(weights, chip)
-    why = _why_eager(weights, chip) if launch.eager is None else "decided by hand" if launch.eager else ""
+    why = (
+        _why_eager(weights, chip)
+        if launch.eager is None
+        else "decided by hand"
+        if launch.eager
+        else ""
+    )
     if why:
         eager = Decision("enforce_eager", True, why, RECIPES)
         return (Decision("compilation_config", None, "no graphs", RECIPES), eager, additional)
@@ -73,7 +81,9 @@ def _why_eager(weights: Weights, chip: Chip) -> str:
         return "no recipe has graphs for this architecture" if weights.architecture in EAGER else ""
     hybrid = weights.attention and weights.attention.linear_layers
     return (
-        "graphs of models that see need CANN 9.0 on a 310P" if "image" in weights.modalities and not hybrid else ""
+        "graphs of models that see need CANN 9.0 on a 310P"
+        if "image" in weights.modalities and not hybrid
+        else ""
     )
 
 
@@ -97,7 +107,9 @@ def _additional_config(weights: Weights, chip: Chip) -> Decision:
 
 def _load_format(weights: Weights) -> Decision:
     if weights.ranks:
-        return Decision("load_format", "sharded_state", "stored in shards, one a device", "model-rank-* files")
+        return Decision(
+            "load_format", "sharded_state", "stored in shards, one a device", "model-rank-* files"
+        )
     return Decision("load_format", None, "not stored in shards", "file names")
 
 
@@ -105,7 +117,9 @@ def _tokenizer_mode(weights: Weights, machine: Machine) -> Decision:
     mode = TOKENIZER_MODES.get(weights.architecture or "")
     if mode is None or not machine.devices:
         return Decision("tokenizer_mode", None, "vLLM chooses", "adapter/models.py")
-    return Decision("tokenizer_mode", mode, "no chat template: this mode writes the prompt", RECIPES)
+    return Decision(
+        "tokenizer_mode", mode, "no chat template: this mode writes the prompt", RECIPES
+    )
 
 
 def _state_dtype(weights: Weights, chip: Chip | None) -> Decision:
@@ -121,4 +135,9 @@ def _drafts(weights: Weights, machine: Machine) -> Decision:
     if not weights.mtp_layers or not machine.devices:
         return Decision(key, None, "no layers that draft tokens", "config.json")
     asked = json.dumps({"method": "mtp", "num_speculative_tokens": 1})
-    return Decision(key, None, f"drafts save time but changed answers; ask with {asked}", "vllm-ascend issue 10621")
+    return Decision(
+        key,
+        None,
+        f"drafts save time but changed answers; ask with {asked}",
+        "vllm-ascend issue 10621",
+    )

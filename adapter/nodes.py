@@ -57,7 +57,9 @@ class Group:
         experts = -(-weights.expert_bytes // count)
         others = weights.total_bytes - weights.expert_bytes
         total = experts + (others if self.style == DATA_PARALLEL else -(-others // count))
-        return dataclasses.replace(weights, attention=attention, total_bytes=total, expert_bytes=experts)
+        return dataclasses.replace(
+            weights, attention=attention, total_bytes=total, expert_bytes=experts
+        )
 
     def copies(self, devices: int, size: int) -> Decision:
         """The copies of the model on one machine with so many devices, each copy on `size` of them."""
@@ -82,11 +84,16 @@ class Group:
             )
         joining = (
             headless,
-            Decision("data_parallel_start_rank", self.rank * copies, "the place of this machine", source),
+            Decision(
+                "data_parallel_start_rank", self.rank * copies, "the place of this machine", source
+            ),
         )
         return (
             Decision(
-                "data_parallel_size", count * copies, "copies on all machines, which share the experts", source
+                "data_parallel_size",
+                count * copies,
+                "copies on all machines, which share the experts",
+                source,
             ),
             Decision("data_parallel_size_local", copies, "copies here", source),
             Decision("data_parallel_address", self.addresses[0], "the first machine", source),
@@ -100,10 +107,17 @@ class Group:
         launch = f"MODEL_PATH={shlex.quote(model_path)} ./deploy.sh"
         lines: list[str] = []
         for rank, address in enumerate(self.addresses):
-            lines += [f"# on {address}", *(_export(name, value) for name, value in self._network(address))]
+            lines += [
+                f"# on {address}",
+                *(_export(name, value) for name, value in self._network(address)),
+            ]
             if self.style == RAY:
                 place = f"--address={head}:{RAY_PORT}" if rank else f"--head --port={RAY_PORT}"
-                lines += [*_before_ray(variables), f"ray start {place} --node-ip-address={address}", ""]
+                lines += [
+                    *_before_ray(variables),
+                    f"ray start {place} --node-ip-address={address}",
+                    "",
+                ]
             else:
                 lines += [f"ADAPTER_NODE_RANK={rank} {launch}", ""]
         if self.style == RAY:
@@ -115,7 +129,11 @@ class Group:
 
     def _network(self, address: str) -> tuple[tuple[str, str], ...]:
         names = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME")
-        ray = (("RAY_EXPERIMENTAL_NOSET_ASCEND_RT_VISIBLE_DEVICES", "1"),) if self.style == RAY else ()
+        ray = (
+            (("RAY_EXPERIMENTAL_NOSET_ASCEND_RT_VISIBLE_DEVICES", "1"),)
+            if self.style == RAY
+            else ()
+        )
         return (("HCCL_IF_IP", address), *((name, self.interface) for name in names), *ray)
 
 
@@ -129,12 +147,18 @@ def listed(settings: Mapping[str, Setting], style: Setting) -> Group:
         raise SettingsError(f"multi_node is {style.value!r}: expected {', '.join(STYLES)}")
     addresses, interface = settings.get("nodes"), settings.get("network_interface")
     if addresses is None or not isinstance(addresses.value, tuple) or len(addresses.value) < 2:
-        raise SettingsError("multi_node needs nodes: a list of at least two addresses, the serving one first")
+        raise SettingsError(
+            "multi_node needs nodes: a list of at least two addresses, the serving one first"
+        )
     if interface is None:
-        raise SettingsError("multi_node needs network_interface: the name that `ip address` shows, such as eth0")
+        raise SettingsError(
+            "multi_node needs network_interface: the name that `ip address` shows, such as eth0"
+        )
     rank = settings["node_rank"].value if "node_rank" in settings else 0
     if not isinstance(rank, int) or rank >= len(addresses.value):
-        raise SettingsError(f"node_rank is {rank}: there are {len(addresses.value)} nodes, counted from 0")
+        raise SettingsError(
+            f"node_rank is {rank}: there are {len(addresses.value)} nodes, counted from 0"
+        )
     return Group(str(style.value), addresses.value, str(interface.value), rank, style.source)
 
 

@@ -28,11 +28,15 @@ recipe has copies of ERNIE 4.5, whose attention and experts are like Qwen3's.
 """
 
 
-WITHOUT_EXPERT_PARALLEL = frozenset({"MixtralForCausalLM", "HunYuanMoEV1ForCausalLM", "Qwen3NextForCausalLM"})
+WITHOUT_EXPERT_PARALLEL = frozenset(
+    {"MixtralForCausalLM", "HunYuanMoEV1ForCausalLM", "Qwen3NextForCausalLM"}
+)
 """Mixtures whose recipes split each expert over the devices."""
 
 
-def tensor_parallel_size(weights: Weights, machine: Machine, budget: Budget | None, copies: int = 1) -> Decision:
+def tensor_parallel_size(
+    weights: Weights, machine: Machine, budget: Budget | None, copies: int = 1
+) -> Decision:
     """The number of devices for each of `copies` of the model: as few as leave room.
 
     Raises:
@@ -44,21 +48,31 @@ def tensor_parallel_size(weights: Weights, machine: Machine, budget: Budget | No
     if not each:
         raise Refusal(f"{machine.devices} device(s) do not hold {copies} copies")
     if weights.ranks > each:
-        raise Refusal(f"the weights are stored in shards for {weights.ranks} devices; here are {each}")
+        raise Refusal(
+            f"the weights are stored in shards for {weights.ranks} devices; here are {each}"
+        )
     if weights.ranks:
-        return _size(weights.ranks, "the weights are stored in that many shards", "model-rank-* files")
+        return _size(
+            weights.ranks, "the weights are stored in that many shards", "model-rank-* files"
+        )
     sizes = possible_sizes(weights, each)
     if budget is None:
-        return _size(sizes[-1], f"memory unknown: all that divide the heads, of {each}", machine.source)
+        return _size(
+            sizes[-1], f"memory unknown: all that divide the heads, of {each}", machine.source
+        )
     comfortable = _comfortable_size(weights, budget, sizes, copies)
     if comfortable is None:
         return _tight(weights, budget, Layout(sizes[-1], copies), each)
     load = weight_bytes(weights, Layout(comfortable, copies)) / GIB
     share = f"{load:.1f}" if load >= 0.1 else "less than 0.1"
-    return _size(comfortable, f"{share} GiB of weights a device leave room for the cache", machine.source)
+    return _size(
+        comfortable, f"{share} GiB of weights a device leave room for the cache", machine.source
+    )
 
 
-def size_of_copies(weights: Weights, machine: Machine, chip: Chip | None, budget: Budget | None) -> Decision | None:
+def size_of_copies(
+    weights: Weights, machine: Machine, chip: Chip | None, budget: Budget | None
+) -> Decision | None:
     """The devices of each copy of a large mixture on an A3, if copies share the experts; None for one copy."""
     least, attention = COPIED_MIXTURES.get(weights.architecture or "", 0), weights.attention
     if (
@@ -74,22 +88,36 @@ def size_of_copies(weights: Weights, machine: Machine, chip: Chip | None, budget
         layout = Layout(size, machine.devices // size)
         if cache_bytes(attention, tokens, size) * MARGIN <= budget.for_cache(weights, layout):
             load = weight_bytes(weights, layout) / GIB
-            return _size(size, f"{load:.1f} GiB of weights a device: {layout.data} copies share experts", RECIPES)
+            return _size(
+                size,
+                f"{load:.1f} GiB of weights a device: {layout.data} copies share experts",
+                RECIPES,
+            )
     return None
 
 
-def data_parallel_size(weights: Weights, machine: Machine, chip: Chip | None, tensor: int) -> Decision:
+def data_parallel_size(
+    weights: Weights, machine: Machine, chip: Chip | None, tensor: int
+) -> Decision:
     """The number of copies that share the requests, so that no device is idle; None is one."""
     key, most = "data_parallel_size", machine.devices // tensor
     why = _why_one_copy(weights, machine, chip, most)
     if why:
         return Decision(key, None, f"one copy: {why}", RECIPES)
     if not weights.experts:
-        return Decision(key, most, f"copies of {tensor} device(s) each share the requests", "vLLM's documents")
-    even = next((count for count in range(most, 1, -1) if weights.experts % (tensor * count) == 0), None)
+        return Decision(
+            key, most, f"copies of {tensor} device(s) each share the requests", "vLLM's documents"
+        )
+    even = next(
+        (count for count in range(most, 1, -1) if weights.experts % (tensor * count) == 0), None
+    )
     if even is None:
-        return Decision(key, None, f"one copy: {weights.experts} experts are not shared evenly", "config.json")
-    return Decision(key, even, f"copies of {tensor} device(s) each share requests and experts", RECIPES)
+        return Decision(
+            key, None, f"one copy: {weights.experts} experts are not shared evenly", "config.json"
+        )
+    return Decision(
+        key, even, f"copies of {tensor} device(s) each share requests and experts", RECIPES
+    )
 
 
 def _why_one_copy(weights: Weights, machine: Machine, chip: Chip | None, most: int) -> str:
@@ -116,10 +144,16 @@ def possible_sizes(weights: Weights, devices: int) -> tuple[int, ...]:
     if shape is None:
         return powers
     heads, kv_heads = shape.heads, shape.kv_heads
-    return tuple(size for size in powers if heads % size == 0 and (kv_heads % size == 0 or size % kv_heads == 0))
+    return tuple(
+        size
+        for size in powers
+        if heads % size == 0 and (kv_heads % size == 0 or size % kv_heads == 0)
+    )
 
 
-def expert_parallel(weights: Weights, machine: Machine, chip: Chip | None, layout: Layout) -> Decision:
+def expert_parallel(
+    weights: Weights, machine: Machine, chip: Chip | None, layout: Layout
+) -> Decision:
     """Whether whole experts are spread over the devices, instead of parts of each expert."""
     key = "enable_expert_parallel"
     if not weights.experts:
@@ -127,7 +161,9 @@ def expert_parallel(weights: Weights, machine: Machine, chip: Chip | None, layou
     if not machine.devices or layout.devices == 1:
         return Decision(key, False, "one device", machine.source)
     if chip and chip.family == A310P:
-        return Decision(key, False, "vllm-ascend refuses it on a 310P", "vllm_ascend/_310p/fused_moe")
+        return Decision(
+            key, False, "vllm-ascend refuses it on a 310P", "vllm_ascend/_310p/fused_moe"
+        )
     if weights.architecture in WITHOUT_EXPERT_PARALLEL:
         return Decision(key, False, "no recipe of this mixture has it", RECIPES)
     return Decision(key, True, f"{weights.experts} experts over {layout.devices} devices", RECIPES)
@@ -138,7 +174,9 @@ def _tight(weights: Weights, budget: Budget, layout: Layout, devices: int) -> De
     needed = _smallest_cache(weights, largest)
     left = budget.for_cache(weights, layout)
     if left >= needed:
-        return _size(largest, f"all that divide the heads, of {devices}: tight", "adapter/parallel.py")
+        return _size(
+            largest, f"all that divide the heads, of {devices}: tight", "adapter/parallel.py"
+        )
     if left > 0:
         raise Refusal(
             f"there are {left / GIB:.1f} GiB for the cache on each of {largest} device(s), and a short "
@@ -152,8 +190,12 @@ def _tight(weights: Weights, budget: Budget, layout: Layout, devices: int) -> De
     )
 
 
-def _comfortable_size(weights: Weights, budget: Budget, sizes: tuple[int, ...], copies: int) -> int | None:
-    return next((size for size in sizes if _is_comfortable(weights, budget, Layout(size, copies))), None)
+def _comfortable_size(
+    weights: Weights, budget: Budget, sizes: tuple[int, ...], copies: int
+) -> int | None:
+    return next(
+        (size for size in sizes if _is_comfortable(weights, budget, Layout(size, copies))), None
+    )
 
 
 def _is_comfortable(weights: Weights, budget: Budget, layout: Layout) -> bool:

@@ -44,10 +44,16 @@ def make_plan(weights: Weights, machine: Machine, settings: Settings) -> Plan:
     group = group_of(settings)
     weights = precision.as_loaded(weights, chip)
     share = group.share_of(weights) if group else weights
-    quantization = _by_hand("quantization", settings) or precision.quantization(weights, machine, chip)
-    utilization = _by_hand("gpu_memory_utilization", settings) or serving.gpu_memory_utilization(machine)
+    quantization = _by_hand("quantization", settings) or precision.quantization(
+        weights, machine, chip
+    )
+    utilization = _by_hand("gpu_memory_utilization", settings) or serving.gpu_memory_utilization(
+        machine
+    )
     budget = budget_of(machine, chip, weights, _number(utilization, serving.UTILIZATION))
-    spread = _by_hand("tensor_parallel_size", settings) or _spread(share, machine, chip, budget, settings)
+    spread = _by_hand("tensor_parallel_size", settings) or _spread(
+        share, machine, chip, budget, settings
+    )
     size = int(_number(spread, 1))
     copies = _by_hand("data_parallel_size", settings) or _copies(share, machine, chip, size, group)
     layout = Layout(size, int(_number(copies, 1)))
@@ -70,7 +76,9 @@ def make_plan(weights: Weights, machine: Machine, settings: Settings) -> Plan:
         utilization,
         serving.trust_remote_code(weights),
         *serving.for_modalities(weights, machine),
-        *models.options(weights, machine, chip, models.Launch(size, int(_number(sequences, 1)), eager)),
+        *models.options(
+            weights, machine, chip, models.Launch(size, int(_number(sequences, 1)), eager)
+        ),
         *(group.options(layout.data) if group else ()),
     )
     keys = [decision.key for decision in planned]
@@ -97,7 +105,8 @@ def group_of(settings: Settings) -> Group | None:
         from adapter import nodes  # noqa: PLC0415 - one machine does without it
     except ImportError:
         told = (
-            "multi_node needs adapter/nodes.py: npu-adapter new --template planned --data machines=several has it"
+            "multi_node needs adapter/nodes.py: npu-adapter new --template planned --data "
+            "machines=several has it"
         )
         raise SettingsError(told) from None
     return nodes.listed(settings, style)
@@ -114,7 +123,9 @@ def _spread(
     return shared or parallel.tensor_parallel_size(share, machine, budget)
 
 
-def _copies(share: Weights, machine: Machine, chip: Chip | None, size: int, group: Group | None) -> Decision:
+def _copies(
+    share: Weights, machine: Machine, chip: Chip | None, size: int, group: Group | None
+) -> Decision:
     if group:
         return group.copies(machine.devices, size)
     return parallel.data_parallel_size(share, machine, chip, size)

@@ -10,7 +10,9 @@ from adapter.decision import Decision, Refusal
 from adapter.device import Machine, release_of
 from adapter.weights import Weights
 
-RUNS_ON_ASCEND = frozenset({"ascend", "compressed-tensors", "fp8", "deepseek_v4_fp8", "modelopt_mxfp8", "mxfp8"})
+RUNS_ON_ASCEND = frozenset(
+    {"ascend", "compressed-tensors", "fp8", "deepseek_v4_fp8", "modelopt_mxfp8", "mxfp8"}
+)
 """The methods that the newest vllm-ascend accepts; a test of the kit compares them with its catalogue."""
 KEEPS_FP8 = frozenset({"DeepseekV4ForCausalLM", "DeepseekV41ForCausalLM"})
 MINIMAX = "MiniMaxM2ForCausalLM"
@@ -39,13 +41,17 @@ def dtype(weights: Weights, machine: Machine, chip: Chip | None) -> Decision:
     if chip and not chip.bfloat16:
         return Decision(key, "float16", f"{chip.name} does not compute in bfloat16", "torch_npu")
     if chip and weights.quantization == "ascend":
-        return Decision(key, "bfloat16", "W8A8 kernels fail with float16 here", "vllm-ascend issue 12907")
+        return Decision(
+            key, "bfloat16", "W8A8 kernels fail with float16 here", "vllm-ascend issue 12907"
+        )
     if stored in {"bfloat16", "float16"}:
         return Decision(key, stored, "the dtype of the weights", "config.json")
     if chip and stored == "float32":
         return Decision(key, "bfloat16", "float32 weights, halved", "config.json")
     where = "" if machine.devices else " for this machine"
-    return Decision(key, None, f"the weights say {stored or 'nothing'}: vLLM chooses{where}", "config.json")
+    return Decision(
+        key, None, f"the weights say {stored or 'nothing'}: vLLM chooses{where}", "config.json"
+    )
 
 
 def quantization(weights: Weights, machine: Machine, chip: Chip | None) -> Decision:
@@ -70,7 +76,12 @@ def quantization(weights: Weights, machine: Machine, chip: Chip | None) -> Decis
             "vllm-ascend before 0.27 runs FP8 weights of DeepSeek-V4 and MiniMax-M2 alone (issue 14467): "
             "take bfloat16 or ModelSlim weights, or set ADAPTER_QUANTIZATION"
         )
-    if chip and method == "fp8" and weights.architecture == MINIMAX and NOT_OF_MINIMAX.fullmatch(machine.release):
+    if (
+        chip
+        and method == "fp8"
+        and weights.architecture == MINIMAX
+        and NOT_OF_MINIMAX.fullmatch(machine.release)
+    ):
         raise Refusal(
             f"vllm-ascend {machine.release} does not run FP8 weights of MiniMax-M2, 0.23.0 does (issue 12685): "
             "take bfloat16 or ModelSlim weights, or set ADAPTER_QUANTIZATION"

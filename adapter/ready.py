@@ -28,9 +28,16 @@ def complete_once(server: str) -> str:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(f"{server}/v1/models", timeout=DEADLINE_S) as response:
         model = json.loads(response.read(MOST_BYTES))["data"][0]["id"]
-    body = {"model": model, "messages": [{"role": "user", "content": "1+1="}], "max_tokens": 1, "stream": True}
+    body = {
+        "model": model,
+        "messages": [{"role": "user", "content": "1+1="}],
+        "max_tokens": 1,
+        "stream": True,
+    }
     request = urllib.request.Request(  # noqa: S310 - the address is the caller's
-        f"{server}/v1/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"}
+        f"{server}/v1/chat/completions",
+        json.dumps(body).encode(),
+        {"Content-Type": "application/json"},
     )
     with opener.open(request, timeout=DEADLINE_S) as response:
         return _finish_reason(response)
@@ -46,7 +53,9 @@ def _finish_reason(response: HTTPResponse) -> str:
         if event.startswith("{"):
             choices = json.loads(event).get("choices") or [{}]
             reason = choices[0].get("finish_reason") or reason
-    raise ValueError("the stream has no finish reason and [DONE]" + ("" if left else f" in {MOST_BYTES} bytes"))
+    raise ValueError(
+        "the stream has no finish reason and [DONE]" + ("" if left else f" in {MOST_BYTES} bytes")
+    )
 
 
 def _out_of_time(*_: object) -> None:
@@ -61,7 +70,15 @@ def main() -> int:
     signal.setitimer(signal.ITIMER_REAL, DEADLINE_S)
     try:
         reason = complete_once(server.rstrip("/"))
-    except (OSError, HTTPException, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (
+        OSError,
+        HTTPException,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         print(f"not ready: {type(error).__name__}: {error}")
         return 1
     finally:

@@ -30,17 +30,29 @@ class Lines:
 def script(weights: Weights, planned: Sequence[tuple[Machine, Plan]]) -> str:
     """The lines for one machine, or for a 910B and an A3, in this order: what differs is in a `case`."""
     each = [_lines(weights, machine, plan) for machine, plan in planned]
-    variables, options = _shared([one.variables for one in each]), _shared([one.options for one in each])
+    variables, options = (
+        _shared([one.variables for one in each]),
+        _shared([one.options for one in each]),
+    )
     differing = [
-        Lines(one.machine, _others(one.variables, variables), _others(one.options, options)) for one in each
+        Lines(one.machine, _others(one.variables, variables), _others(one.options, options))
+        for one in each
     ]
     case = list(_case(differing)) if any(one.variables or one.options for one in differing) else []
     return "\n".join(
-        (*_head(weights, planned, each), *_exports(variables), "", *case, *_launch(options, bool(case)))
+        (
+            *_head(weights, planned, each),
+            *_exports(variables),
+            "",
+            *case,
+            *_launch(options, bool(case)),
+        )
     )
 
 
-def _head(weights: Weights, planned: Sequence[tuple[Machine, Plan]], each: Sequence[Lines]) -> Iterator[str]:
+def _head(
+    weights: Weights, planned: Sequence[tuple[Machine, Plan]], each: Sequence[Lines]
+) -> Iterator[str]:
     command = "npu-adapter plan --weights FOLDER --npu KIND --npus N"
     on = " or ".join(one.machine for one in each)
     if weights.total_bytes:
@@ -58,16 +70,26 @@ def _head(weights: Weights, planned: Sequence[tuple[Machine, Plan]], each: Seque
 def _lines(weights: Weights, machine: Machine, plan: Plan) -> Lines:
     """The lines of one machine; weights of unknown size are one copy on all its devices."""
     key, devices = "tensor_parallel_size", machine.devices
-    every = Decision(key, devices or None, "every NPU, since the size of the weights is unknown", machine.source)
-    options = tuple(every if each.key == key and not weights.total_bytes else each for each in plan.options)
-    name = f"{devices} × {machine.chip or 'NPU of unknown kind'}" if devices else "a machine without NPU"
+    every = Decision(
+        key, devices or None, "every NPU, since the size of the weights is unknown", machine.source
+    )
+    options = tuple(
+        every if each.key == key and not weights.total_bytes else each for each in plan.options
+    )
+    name = (
+        f"{devices} × {machine.chip or 'NPU of unknown kind'}"
+        if devices
+        else "a machine without NPU"
+    )
     return Lines(name, plan.environment, tuple(each for each in options if each.arguments()))
 
 
 def _shared(of_each: Sequence[Decisions]) -> Decisions:
     """The decisions with one value on all machines."""
     first, *others = of_each
-    return tuple(decision for decision in first if not any(_others((decision,), other) for other in others))
+    return tuple(
+        decision for decision in first if not any(_others((decision,), other) for other in others)
+    )
 
 
 def _others(decisions: Decisions, known: Decisions) -> Decisions:
@@ -89,13 +111,18 @@ def _case(differing: Sequence[Lines]) -> Iterator[str]:
 
 def _launch(options: Decisions, cased: bool) -> Iterator[str]:
     yield from _reasons(options)
-    lines = [LAUNCH, *(shlex.join(each.arguments()) for each in options), *(['"$@"'] if cased else [])]
+    lines = [
+        LAUNCH,
+        *(shlex.join(each.arguments()) for each in options),
+        *(['"$@"'] if cased else []),
+    ]
     yield " \\\n    ".join(lines)
 
 
 def _exports(variables: Decisions) -> list[str]:
     return _commented(
-        [(f"export {each.key}={shlex.quote(str(each.value))}", each.why) for each in variables], "  # "
+        [(f"export {each.key}={shlex.quote(str(each.value))}", each.why) for each in variables],
+        "  # ",
     )
 
 

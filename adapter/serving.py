@@ -43,7 +43,9 @@ class Room:
 def gpu_memory_utilization(machine: Machine) -> Decision:
     """The share of the memory that vLLM may take."""
     if machine.devices:
-        return Decision("gpu_memory_utilization", UTILIZATION, "leaves a tenth to the runtime", DOCUMENTS)
+        return Decision(
+            "gpu_memory_utilization", UTILIZATION, "leaves a tenth to the runtime", DOCUMENTS
+        )
     return Decision("gpu_memory_utilization", None, "no NPU", machine.source)
 
 
@@ -59,14 +61,18 @@ def max_model_len(room: Room) -> Decision:
     if attention and cache is not None:
         fits = max(256, longest_context(attention, cache, room.parallel))
         if fits < min(context or longest, longest):
-            return Decision(key, fits, f"one sequence fits, of the model's {context}", "adapter/memory.py")
+            return Decision(
+                key, fits, f"one sequence fits, of the model's {context}", "adapter/memory.py"
+            )
     if context is None:
         if room.chip and room.chip.family == A310P:
             return Decision(key, longest, "its attention mask grows with the square", DOCUMENTS)
         return Decision(key, None, "the weights do not say: vLLM chooses", "config.json")
     if context <= longest:
         return Decision(key, context, "all that the model was made for", "config.json")
-    return Decision(key, longest, f"enough for an evaluation, of the model's {context}", "adapter/serving.py")
+    return Decision(
+        key, longest, f"enough for an evaluation, of the model's {context}", "adapter/serving.py"
+    )
 
 
 def _longest(room: Room) -> int:
@@ -78,7 +84,10 @@ def _longest(room: Room) -> int:
     if attention is None or cache is None or longest != LONGEST_NPU:
         return longest
     room_of_one = cache / LONGER_SEQUENCES / MARGIN
-    return next((n for n in LONGER_NPU if cache_bytes(attention, n, room.parallel) <= room_of_one), LONGEST_NPU)
+    return next(
+        (n for n in LONGER_NPU if cache_bytes(attention, n, room.parallel) <= room_of_one),
+        LONGEST_NPU,
+    )
 
 
 def max_num_seqs(room: Room, longest: int) -> Decision:
@@ -94,7 +103,12 @@ def max_num_seqs(room: Room, longest: int) -> Decision:
     tokens = min(TYPICAL_TOKENS, longest)
     fit = int(room.cache / (cache_bytes(attention, tokens, room.parallel) * MARGIN))
     number = max(1, min(most, 2 ** max(0, fit.bit_length() - 1) if fit > 0 else 1))
-    return Decision(key, number, f"the cache holds {max(fit, 0)} sequences of {tokens} tokens", "adapter/memory.py")
+    return Decision(
+        key,
+        number,
+        f"the cache holds {max(fit, 0)} sequences of {tokens} tokens",
+        "adapter/memory.py",
+    )
 
 
 def max_num_batched_tokens(machine: Machine, chip: Chip | None) -> Decision:
@@ -108,14 +122,20 @@ def max_num_batched_tokens(machine: Machine, chip: Chip | None) -> Decision:
 def trust_remote_code(weights: Weights) -> Decision:
     """--trust-remote-code, only if the weights name code of their own."""
     if weights.remote_code:
-        return Decision("trust_remote_code", True, "auto_map: the model brings its code", weights.remote_code[0])
-    return Decision("trust_remote_code", False, "no auto_map: the weights bring no code", "config.json")
+        return Decision(
+            "trust_remote_code", True, "auto_map: the model brings its code", weights.remote_code[0]
+        )
+    return Decision(
+        "trust_remote_code", False, "no auto_map: the weights bring no code", "config.json"
+    )
 
 
 def for_modalities(weights: Weights, machine: Machine) -> tuple[Decision, ...]:
     """The number of images, videos and sounds in a prompt, which is also what vLLM reserves memory for."""
     if not weights.modalities or not machine.devices:
-        why, source = ("no NPU", machine.source) if weights.modalities else ("text only", "config.json")
+        why, source = (
+            ("no NPU", machine.source) if weights.modalities else ("text only", "config.json")
+        )
         return (
             Decision("limit_mm_per_prompt", None, why, source),
             Decision("mm_processor_cache_gb", None, why, source),
@@ -123,7 +143,9 @@ def for_modalities(weights: Weights, machine: Machine) -> tuple[Decision, ...]:
     # A video takes the memory of a long one. Only models with sound get a limit for any mix of inputs.
     videos = 1 if "audio" in weights.modalities else 0
     limits = {name: {**PER_PROMPT, "video": videos}[name] for name in weights.modalities}
-    why = "vLLM keeps memory for as many" + ("; a task of images has no videos" if videos == 0 else "")
+    why = "vLLM keeps memory for as many" + (
+        "; a task of images has no videos" if videos == 0 else ""
+    )
     return (
         Decision("limit_mm_per_prompt", json.dumps(limits), why, DOCUMENTS),
         Decision("mm_processor_cache_gb", 0, "every input comes once: nothing to keep", DOCUMENTS),

@@ -50,7 +50,9 @@ def _fraction(text: str) -> float:
 
 
 def _switch(text: str) -> bool:
-    return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[text.lower()]
+    return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[
+        text.lower()
+    ]
 
 
 def _object(text: str) -> str:
@@ -134,7 +136,9 @@ def read_settings(environment: Mapping[str, str], file: Path) -> dict[str, Setti
 def unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
     """The variables that look like settings but are not, each with the nearest setting."""
     known = [f"ADAPTER_{key.upper()}" for key in KEYS]
-    strange = sorted(name for name in environment if name.startswith("ADAPTER_") and name not in known)
+    strange = sorted(
+        name for name in environment if name.startswith("ADAPTER_") and name not in known
+    )
     close = {name: difflib.get_close_matches(name, known, 1, 0.8) for name in strange}
     return tuple(name + "".join(f" (meant {meant}?)" for meant in close[name]) for name in strange)
 

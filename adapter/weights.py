@@ -19,7 +19,12 @@ MOST, MOST_LAYERS = 2**63, 10_000
 MAX_HEADER_BYTES = 100 * 2**20
 RANK_FILE = re.compile(r"model-rank-(\d+)-part-\d+\.safetensors")
 WEIGHT_FILES = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.gguf")
-CODE_FILES = ("config.json", "tokenizer_config.json", "processor_config.json", "preprocessor_config.json")
+CODE_FILES = (
+    "config.json",
+    "tokenizer_config.json",
+    "processor_config.json",
+    "preprocessor_config.json",
+)
 SAFETENSORS_DTYPES = {"BF16": "bfloat16", "F16": "float16", "F32": "float32"}
 CONTEXT_KEYS = (
     "max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "max_target_positions",
@@ -101,13 +106,18 @@ def read_weights(folder: Path) -> Weights:
     text = _text_part(config)
     text = {**IMPLIED.get(_word(text, "model_type") or "", {}), **text}
     files = _weight_files(folder, remarks)
-    quantization, architecture = _quantization(folder, config, text), _first_word(config.get("architectures"))
+    quantization, architecture = (
+        _quantization(folder, config, text),
+        _first_word(config.get("architectures")),
+    )
     total_bytes = _total_bytes(folder, files)
     experts = experts if (experts := _number(text, *EXPERT_KEYS) or 0) > 1 else 0
     return Weights(
         path=str(folder),
         architecture=architecture,
-        dtype=_word(config, "dtype", "torch_dtype") or _word(text, "dtype", "torch_dtype") or _stored_dtype(files),
+        dtype=_word(config, "dtype", "torch_dtype")
+        or _word(text, "dtype", "torch_dtype")
+        or _stored_dtype(files),
         context=_context(text),
         attention=_attention(text),
         vocabulary=_number(text, "vocab_size"),
@@ -203,13 +213,18 @@ def _attention(text: Json) -> Attention | None:
     head_dim = _number(text, "head_dim") or (hidden // heads if hidden else None)
     if head_dim is None:
         return None
-    kinds = Counter(map(str, types)) if isinstance(types := text.get("layer_types"), list) else Counter[str]()
+    kinds = (
+        Counter(map(str, types))
+        if isinstance(types := text.get("layer_types"), list)
+        else Counter[str]()
+    )
     window = _number(text, "sliding_window") if text.get("use_sliding_window", True) else None
     latent = _number(text, "kv_lora_rank") or 0
     return Attention(
         layers=layers,
         heads=heads,
-        kv_heads=_number(text, "num_key_value_heads", "multi_query_group_num", "num_kv_heads") or heads,
+        kv_heads=_number(text, "num_key_value_heads", "multi_query_group_num", "num_kv_heads")
+        or heads,
         head_dim=head_dim,
         latent=latent + (_number(text, "qk_rope_head_dim") or 0) if latent else 0,
         sliding_layers=_sliding_layers(text, kinds, layers) if window else 0,
@@ -222,7 +237,9 @@ def _attention(text: Json) -> Attention | None:
 def _index(text: Json) -> int:
     sparse = text.get("sparse_attention_config")
     of_latent = _number(text, "index_head_dim") if _number(text, "kv_lora_rank") else 0
-    return of_latent or (_number(sparse, "sparse_index_dim") if isinstance(sparse, dict) else 0) or 0
+    return (
+        of_latent or (_number(sparse, "sparse_index_dim") if isinstance(sparse, dict) else 0) or 0
+    )
 
 
 def _sliding_layers(text: Json, kinds: Counter[str], layers: int) -> int:
@@ -230,9 +247,17 @@ def _sliding_layers(text: Json, kinds: Counter[str], layers: int) -> int:
         return kinds["sliding_attention"] + kinds["chunked_attention"]
     pattern = text.get("sliding_window_pattern")
     if isinstance(pattern, str) and pattern:
-        return sum(pattern[layer % len(pattern)] == "L" for layer in range(layers)) if layers < MOST_LAYERS else 0
+        return (
+            sum(pattern[layer % len(pattern)] == "L" for layer in range(layers))
+            if layers < MOST_LAYERS
+            else 0
+        )
     every = _number(text, "sliding_window_pattern")
-    return layers - layers // every if every else max(0, layers - (_number(text, "max_window_layers") or 0))
+    return (
+        layers - layers // every
+        if every
+        else max(0, layers - (_number(text, "max_window_layers") or 0))
+    )
 
 
 def _linear_layers(text: Json, kinds: Counter[str], layers: int) -> int:
@@ -246,7 +271,11 @@ def _weight_files(folder: Path, remarks: list[str]) -> tuple[Path, ...]:
     """The files that are loaded: those of the index, else those of the first format found."""
     index = _document(folder / "model.safetensors.index.json", remarks).get("weight_map")
     if isinstance(index, dict):
-        names = {name for name in index.values() if isinstance(name, str) and name == os.path.basename(name)}
+        names = {
+            name
+            for name in index.values()
+            if isinstance(name, str) and name == os.path.basename(name)
+        }
         return tuple(folder / name for name in sorted(names))
     for pattern in WEIGHT_FILES:
         if files := sorted(folder.glob(pattern)):
@@ -303,14 +332,22 @@ def _quantization(folder: Path, config: Json, text: Json) -> str | None:
             method = part.get(name)
             if isinstance(method, dict) and method:
                 return _word(method, "quant_method") or "a method that config.json does not name"
-    apart = _document(folder / "hf_quant_config.json", []).get("quantization")  # ModelOpt until 0.29
+    apart = _document(folder / "hf_quant_config.json", []).get(
+        "quantization"
+    )  # ModelOpt until 0.29
     algorithm = _word(apart, "quant_algo") if isinstance(apart, dict) else None
-    return {"NVFP4": "modelopt_fp4", "MXFP8": "modelopt_mxfp8"}.get(algorithm, "modelopt") if algorithm else None
+    return (
+        {"NVFP4": "modelopt_fp4", "MXFP8": "modelopt_mxfp8"}.get(algorithm, "modelopt")
+        if algorithm
+        else None
+    )
 
 
 def _scheme(folder: Path) -> str | None:
     described = _document(folder / DESCRIPTION, []).items()
-    kinds = Counter(kind for name, kind in described if name.endswith(".weight") and isinstance(kind, str))
+    kinds = Counter(
+        kind for name, kind in described if name.endswith(".weight") and isinstance(kind, str)
+    )
     return next((kind for kind, _ in kinds.most_common() if kind != "FLOAT"), None)
 
 
@@ -318,7 +355,11 @@ def _modalities(config: Json) -> tuple[str, ...]:
     """The inputs of the model besides text: image, video, audio."""
     parts = config.get("thinker_config")
     parts = parts if isinstance(parts, dict) else config
-    images = any(parts.get(name) for name in ("vision_config", "visual", "vision_tower", "vit_config"))
+    images = any(
+        parts.get(name) for name in ("vision_config", "visual", "vision_tower", "vit_config")
+    )
     videos = images and any(name in parts for name in ("video_token_id", "video_token_index"))
     audios = bool(parts.get("audio_config"))
-    return tuple(name for name, there in (("image", images), ("video", videos), ("audio", audios)) if there)
+    return tuple(
+        name for name, there in (("image", images), ("video", videos), ("audio", audios)) if there
+    )

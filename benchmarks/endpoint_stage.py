@@ -22,12 +22,16 @@ TASKS = (Task.TEXT_GENERATION, Task.IMAGE_TEXT_TO_TEXT)
 
 def judged(task: Task) -> tuple[float, float, list[str]]:
     """Seconds, CPU seconds of stage and simulator together, and the checks that objected."""
-    behaviour = Behaviour(model="/weights", tokens_per_second=TOKENS_PER_SECOND, first_token_s=FIRST_TOKEN_S)
+    behaviour = Behaviour(
+        model="/weights", tokens_per_second=TOKENS_PER_SECOND, first_token_s=FIRST_TOKEN_S
+    )
     ledger = Ledger(Silent())
     began, cpu = time.monotonic(), time.process_time()
     with Simulator(behaviour) as simulator:
         ledger.judge(CHECKS, lambda: interview(simulator.url, weights="/weights", task=task))
-    objections = [result.id for result in ledger.results if result.outcome not in {Outcome.PASS, Outcome.SKIP}]
+    objections = [
+        result.id for result in ledger.results if result.outcome not in {Outcome.PASS, Outcome.SKIP}
+    ]
     return time.monotonic() - began, time.process_time() - cpu, objections
 
 
@@ -40,7 +44,10 @@ def endpoint_stage() -> Section:
         about=f"All endpoint checks on a simulated server at {TOKENS_PER_SECOND} tokens/s, first token after "
         f"{FIRST_TOKEN_S} s; one run, since nearly all of it is waiting.",
         header=("task", "s", "CPU s, simulator included"),
-        rows=[[task.value, f"{seconds:.1f}", f"{cpu:.1f}"] for task, (seconds, cpu, _) in taken.items()],
+        rows=[
+            [task.value, f"{seconds:.1f}", f"{cpu:.1f}"]
+            for task, (seconds, cpu, _) in taken.items()
+        ],
         bounds=[
             Bound(promise=f"at most {MOST_S:g} s", seen=f"{longest:.1f} s", kept=longest <= MOST_S),
             Bound(

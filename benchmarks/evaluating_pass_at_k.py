@@ -78,7 +78,9 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--out", type=Path, default=Path(tempfile.mkdtemp(prefix="pass-at-k-")))
     folder: Path = options.parse_args().out
-    settings = ProbeSettings(url="", problems=PROBLEMS, samples=SAMPLES, seed=SEED, full=True, temperature=1.0)
+    settings = ProbeSettings(
+        url="", problems=PROBLEMS, samples=SAMPLES, seed=SEED, full=True, temperature=1.0
+    )
     problems = bank(settings)
     rows = []
     for solver in SOLVERS:
@@ -86,7 +88,9 @@ def main() -> None:
         matrix = matrix_of(run(solver, problems, folder / solver))
         rows.append(row_of(solver, matrix, problems, time.monotonic() - began))
     write_atomically(folder / "metrics.json", json_text.dump(rows))
-    write_atomically(folder / "headline.json", json_text.dump({row.solver: row.pass_at for row in rows}))
+    write_atomically(
+        folder / "headline.json", json_text.dump({row.solver: row.pass_at for row in rows})
+    )
     show(rows)
     print(f"\nmetrics.json, headline.json and the run folders: {folder}")
 
@@ -119,7 +123,10 @@ def matrix_of(run: ProbeRun) -> Matrix:
 
 
 def row_of(solver: str, matrix: Matrix, problems: Sequence[Problem], seconds: float) -> Row:
-    tiers = {tier: [row for row, p in zip(matrix, problems, strict=True) if p.tier == tier] for tier in TIERS}
+    tiers = {
+        tier: [row for row, p in zip(matrix, problems, strict=True) if p.tier == tier]
+        for tier in TIERS
+    }
     boot = {f"pass@{k}": bootstrap(values(matrix, k), seed=SEED) for k in KS}
     wrong = graded_with_noise(matrix, random.Random(SEED))
     noisy = {k: bootstrap(values(wrong, k), seed=SEED) for k in KS}
@@ -129,12 +136,22 @@ def row_of(solver: str, matrix: Matrix, problems: Sequence[Problem], seconds: fl
         solver=solver,
         pass_at={f"pass@{k}": mean(matrix, k) for k in KS},
         by_bootstrap={name: (interval.low, interval.high) for name, interval in boot.items()},
-        by_problem_interval={name: (interval.low, interval.high) for name, interval in plus.items()},
-        noisy={f"pass@{k}": (mean(wrong, k), interval.low, interval.high) for k, interval in noisy.items()},
+        by_problem_interval={
+            name: (interval.low, interval.high) for name, interval in plus.items()
+        },
+        noisy={
+            f"pass@{k}": (mean(wrong, k), interval.low, interval.high)
+            for k, interval in noisy.items()
+        },
         by_tier={tier: mean(rows, 1) for tier, rows in tiers.items()},
-        half_widths={tier: (half_width(rows, 1), half_width(rows, 5)) for tier, rows in tiers.items()},
+        half_widths={
+            tier: (half_width(rows, 1), half_width(rows, 5)) for tier, rows in tiers.items()
+        },
         expected={
-            f"pass@{k}": (statistics.fmean(found := [mean(m, k) for m in repeated]), statistics.stdev(found))
+            f"pass@{k}": (
+                statistics.fmean(found := [mean(m, k) for m in repeated]),
+                statistics.stdev(found),
+            )
             for k in KS
         },
         seconds=seconds,
@@ -146,7 +163,9 @@ def simulated(solver: str, problems: Sequence[Problem], seed: int) -> Matrix:
     return [
         [
             int(
-                SOLVERS[solver](Query(question=p.question, right=p.answer, tier=p.tier, sample=j, seed=seed))
+                SOLVERS[solver](
+                    Query(question=p.question, right=p.answer, tier=p.tier, sample=j, seed=seed)
+                )
                 == p.answer
             )
             for j in range(SAMPLES)
@@ -167,7 +186,10 @@ def bootstrap(values: Sequence[float], *, seed: int) -> Interval:
     means = sorted(math.fsum(draw.choices(values, k=size)) / size for _ in range(RESAMPLES))
     tail = (1 - LEVEL) / 2
     return Interval(
-        low=percentile(means, tail), high=percentile(means, 1 - tail), level=LEVEL, method="bootstrap percentile"
+        low=percentile(means, tail),
+        high=percentile(means, 1 - tail),
+        level=LEVEL,
+        method="bootstrap percentile",
     )
 
 
@@ -185,7 +207,9 @@ def half_width(matrix: Matrix, k: int) -> float:
 
 
 def show(rows: Sequence[Row]) -> None:
-    print(f"{PROBLEMS} problems × {SAMPLES} samples, seed {SEED}: here / published / z of the published value")
+    print(
+        f"{PROBLEMS} problems × {SAMPLES} samples, seed {SEED}: here / published / z of the published value"
+    )
     for row in rows:
         cells = []
         for k, published in zip(KS, PUBLISHED[row.solver], strict=True):
@@ -195,7 +219,10 @@ def show(rows: Sequence[Row]) -> None:
         print(f"  {row.solver:<7} {'   '.join(cells)}   {row.seconds:.1f} s")
     print(f"with {NOISE:.0%} of the grades wrong, and the bootstrap's 95 %")
     for row in rows:
-        cells = (f"{name} {value:.3f} ({low:.3f} to {high:.3f})" for name, (value, low, high) in row.noisy.items())
+        cells = (
+            f"{name} {value:.3f} ({low:.3f} to {high:.3f})"
+            for name, (value, low, high) in row.noisy.items()
+        )
         print(f"  {row.solver:<7} {'   '.join(cells)}")
     print("pass@1 by tier: here / published")
     for row in rows:
@@ -204,7 +231,9 @@ def show(rows: Sequence[Row]) -> None:
             for tier, p in zip(TIERS, PUBLISHED_TIERS[row.solver], strict=True)
         )
         print(f"  {row.solver:<7} {'   '.join(cells)}")
-    print("95 % half widths of the iid solver in points, pass@1 and pass@5: bootstrap here / published")
+    print(
+        "95 % half widths of the iid solver in points, pass@1 and pass@5: bootstrap here / published"
+    )
     iid = next(row for row in rows if row.solver == "iid")
     for tier, (one, five) in PUBLISHED_HALF_WIDTHS.items():
         first, fifth = iid.half_widths[tier]

@@ -56,7 +56,16 @@ class Seen:
 
 
 def command(folder: Path, *words: str | Path) -> list[str | Path]:
-    return [PYTHON, "-m", "healthcheck", *words, "--env", f"MARKS={folder}/marks", "--env", f"PATH={path(folder)}"]
+    return [
+        PYTHON,
+        "-m",
+        "healthcheck",
+        *words,
+        "--env",
+        f"MARKS={folder}/marks",
+        "--env",
+        f"PATH={path(folder)}",
+    ]
 
 
 def path(folder: Path) -> str:
@@ -79,10 +88,21 @@ def prepared(folder: Path) -> None:
 
 def alone(folder: Path) -> list[float]:
     """`verify` by hand, in a network of its own as on the fleet: seconds of each run."""
-    words = ("verify", "adapter", "--weights", "weights", "--until", "service", "--out", "report", "--verbose")
+    words = (
+        "verify",
+        "adapter",
+        "--weights",
+        "weights",
+        "--until",
+        "service",
+        "--out",
+        "report",
+        "--verbose",
+    )
     own = ("unshare", "--net", "sh", "-c", 'ip link set lo up 2>/dev/null; exec "$@"', "sh")
     runs = [
-        timed([*own, *command(folder, *words)], env={"PYTHONPATH": str(ROOT)}, cwd=folder) for _ in range(ALONE)
+        timed([*own, *command(folder, *words)], env={"PYTHONPATH": str(ROOT)}, cwd=folder)
+        for _ in range(ALONE)
     ]
     wrong = next((run for run in runs if run.status), None)
     assert wrong is None, wrong
@@ -92,7 +112,9 @@ def alone(folder: Path) -> list[float]:
 @contextmanager
 def cluster(nodes: int) -> Iterator[str]:
     """The address of a cluster of raylets with one NPU each."""
-    asked = json.dumps([{"NPU": 1, "kind": "910B4", "name": f"node-{number}"} for number in range(nodes)])
+    asked = json.dumps(
+        [{"NPU": 1, "kind": "910B4", "name": f"node-{number}"} for number in range(nodes)]
+    )
     folder = tempfile.mkdtemp(prefix="nak-ray-", dir="/tmp")  # sockets have short names
     environment = {**os.environ, "RAY_TMPDIR": folder, "PYTHONPATH": str(ROOT)}
     try:
@@ -113,7 +135,16 @@ def on_a_fleet(folder: Path, nodes: int) -> Seen:
     marks = folder / "marks"
     marks.write_text("", "utf-8")
     with cluster(nodes) as address:
-        words = ("fleet", "verify", "jobs.jsonl", "--out", f"out-{nodes}", "--own-network", "--on", address)
+        words = (
+            "fleet",
+            "verify",
+            "jobs.jsonl",
+            "--out",
+            f"out-{nodes}",
+            "--own-network",
+            "--on",
+            address,
+        )
         with subprocess.Popen(
             [PYTHON, "-u", "-m", "healthcheck", *words], cwd=folder, text=True,
             env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -164,7 +195,15 @@ def fleet() -> Section:
         about=f"{JOBS} jobs, `--until service`, with a simulated engine that loads for {LOAD_S} s; the raylets "
         f"share this machine's {os.cpu_count()} cores. Seconds. Beyond: nodes × whole / jobs − a job's time on its "
         "node, the pauses between jobs included. Engine: the share of the nodes' time in which an engine was up.",
-        header=("where", "whole", "a job", "of that on its node", "beyond", "engine", "times faster"),
+        header=(
+            "where",
+            "whole",
+            "a job",
+            "of that on its node",
+            "beyond",
+            "engine",
+            "times faster",
+        ),
         rows=rows,
         bounds=bounds,
     )

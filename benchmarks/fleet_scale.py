@@ -135,7 +135,9 @@ def driven(count: int, folder: Path, report: Sent) -> Seen:
             saved=lambda now: outputs.write(out, now),
         ).run()
     took_s = cpu_s() - began
-    wrong = [last for job in asked if (last := fleet.last(job)) and last.verdict is not Verdict.READY]
+    wrong = [
+        last for job in asked if (last := fleet.last(job)) and last.verdict is not Verdict.READY
+    ]
     assert not wrong, wrong[0]
     return Seen(
         jobs=count,

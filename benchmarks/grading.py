@@ -56,10 +56,18 @@ def grading() -> Section:
         "cut off before theirs was whole. All were written for this kit. On answers that were new to its grader, "
         "it had 9 / 2 errors on 206, then 2 / 17 on 33 that attack it, then 21 / 9 on 265, "
         "then 96 / 4 on 1,500 (docs/own-data.md); each led to repairs. On 300 usual ones it then had 2 / 0.",
-        header=["grader", *(counted(answers, kind) for kind in KINDS), "all", "the kit, on the same"],
+        header=[
+            "grader",
+            *(counted(answers, kind) for kind in KINDS),
+            "all",
+            "the kit, on the same",
+        ],
         rows=[row(name, answers, verdicts, graders[KIT]) for name, verdicts in graders.items()],
         bounds=bounds(answers, graders),
-        notes=["What the kit still gets wrong:\n\n" + "\n".join(map(line, (*own.refused, *own.accepted)))],
+        notes=[
+            "What the kit still gets wrong:\n\n"
+            + "\n".join(map(line, (*own.refused, *own.accepted)))
+        ],
     )
 
 
@@ -79,7 +87,12 @@ def row(name: str, answers: Sequence[Labelled], verdicts: Verdicts, kits: Verdic
     for kind in KINDS:
         part = {place: right for place, right in verdicts.items() if answers[place].kind == kind}
         cells.append(str(errors(answers, part)) if part else "-")
-    return [name, *cells, str(errors(answers, verdicts)), str(errors(answers, limited(kits, verdicts)))]
+    return [
+        name,
+        *cells,
+        str(errors(answers, verdicts)),
+        str(errors(answers, limited(kits, verdicts))),
+    ]
 
 
 def limited(kits: Verdicts, places: Verdicts) -> Verdicts:
@@ -88,7 +101,11 @@ def limited(kits: Verdicts, places: Verdicts) -> Verdicts:
 
 
 def errors(answers: Sequence[Labelled], verdicts: Verdicts) -> Errors:
-    wrong = [answers[place] for place, right in verdicts.items() if right != (answers[place].label == "right")]
+    wrong = [
+        answers[place]
+        for place, right in verdicts.items()
+        if right != (answers[place].label == "right")
+    ]
     return Errors(
         refused=tuple(answer for answer in wrong if answer.label == "right"),
         accepted=tuple(answer for answer in wrong if answer.label != "right"),
@@ -102,7 +119,11 @@ def bounds(answers: Sequence[Labelled], graders: Mapping[str, Verdicts]) -> list
         if len(same.refused) > len(other.refused) or len(same.accepted) > len(other.accepted):
             lost.append(name)
     return [
-        Bound(promise="no answer that is not right is called right", seen=str(len(accepted)), kept=not accepted),
+        Bound(
+            promise="no answer that is not right is called right",
+            seen=str(len(accepted)),
+            kept=not accepted,
+        ),
         Bound(
             promise="no other grader has fewer errors of either sort",
             seen=", ".join(lost) or f"none of {len(graders) - 1}",
@@ -113,7 +134,9 @@ def bounds(answers: Sequence[Labelled], graders: Mapping[str, Verdicts]) -> list
 
 def kit(answers: Sequence[Labelled]) -> Verdicts:
     return {
-        place: grade(answer.problem(), answer.text, finish_reason="length" if answer.cut else "stop").correct
+        place: grade(
+            answer.problem(), answer.text, finish_reason="length" if answer.cut else "stop"
+        ).correct
         for place, answer in enumerate(answers)
     }
 
@@ -127,7 +150,9 @@ def by_math_verify(answers: Sequence[Labelled]) -> Verdicts:
         if answer.letters:
             letters = [math_verify.StringExtractionConfig(strings=tuple(answer.letters))]
             return bool(math_verify.verify([answer.gold.lower()], math_verify.parse(text, letters)))
-        return bool(math_verify.verify(math_verify.parse(f"${answer.gold}$"), math_verify.parse(text)))
+        return bool(
+            math_verify.verify(math_verify.parse(f"${answer.gold}$"), math_verify.parse(text))
+        )
 
     return {place: right(answer) for place, answer in enumerate(answers) if answer.kind != "words"}
 
@@ -149,7 +174,10 @@ def peer(
     found = [path.name.split("-")[1].removesuffix(".dist") for path in installed]
     if not found:
         return {}
-    asked = [{"kind": one.kind, "gold": one.gold, "text": one.text, "options": options(one)} for one in answers]
+    asked = [
+        {"kind": one.kind, "gold": one.gold, "text": one.text, "options": options(one)}
+        for one in answers
+    ]
     done = subprocess.run(
         [folder / "bin/python", Path(__file__).with_name("graders") / script],
         input=json.dumps(asked), capture_output=True, text=True, timeout=300, check=False,

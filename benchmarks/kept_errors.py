@@ -27,7 +27,9 @@ WORSE, HEALTHY, FAILED, PASSED = "worse", "healthy", "below", "above"
 MOST = {WORSE: ERROR, HEALTHY: ERROR, FAILED: TAIL, PASSED: TAIL}
 
 
-def chances(draw: random.Random, tiers: Sequence[float], problems: int, correlation: float) -> Shares:
+def chances(
+    draw: random.Random, tiers: Sequence[float], problems: int, correlation: float
+) -> Shares:
     """The chances of a right answer, tier by tier."""
     means = [tiers[problem * len(tiers) // problems] for problem in range(problems)]
     if correlation in {0.0, 1.0}:
@@ -44,9 +46,16 @@ def errors(tiers: Sequence[float], problems: int, correlation: float) -> dict[st
     for _ in range(RUNS[problems]):
         rows = sampled(draw, chances(draw, tiers, problems, correlation))
         runs = Runs(before=(), rows=rows, order=draw.sample(range(problems), problems))
-        for error, wrong, reference in ((WORSE, Decision.DEGRADED, 0.0), (HEALTHY, Decision.HEALTHY, MARGIN)):
+        for error, wrong, reference in (
+            (WORSE, Decision.DEGRADED, 0.0),
+            (HEALTHY, Decision.HEALTHY, MARGIN),
+        ):
             question = Question(
-                accuracy=accuracy + reference, problems=problems, repeats=REPEATS, margin=MARGIN, tiers=names
+                accuracy=accuracy + reference,
+                problems=problems,
+                repeats=REPEATS,
+                margin=MARGIN,
+                tiers=names,
             )
             seen[error] += judged(question, runs) is wrong
         interval = by_problem([sum(row) / REPEATS for row in rows], names)
@@ -63,7 +72,9 @@ def kept_errors() -> Section:
             for name, correlation in CORRELATIONS.items():
                 found = errors(tiers, problems, correlation)
                 bank = " / ".join(f"{accuracy:.2f}" for accuracy in tiers)
-                rows.append([bank, str(problems), name, *(f"{100 * share:.1f}" for share in found.values())])
+                rows.append(
+                    [bank, str(problems), name, *(f"{100 * share:.1f}" for share in found.values())]
+                )
                 for error, share in found.items():
                     largest[error] = max(largest[error], share)
                     chance = 3 * math.sqrt(MOST[error] * (1 - MOST[error]) / runs)

@@ -31,13 +31,19 @@ COPIED = ((0.0, 0.3), (0.0, 1.0), (0.10, 1.0), (0.20, 1.0))
 """Losses, and the share of the problems whose samples are copies."""
 COMPARE_MARGIN, MOST, ALIKE = 0.05, 0.01, "all problems alike"
 Shares = list[float]
-WORDS = {Shift.NO_WORSE: Decision.HEALTHY, Shift.WORSE: Decision.DEGRADED, Shift.UNDECIDED: Decision.OPEN}
+WORDS = {
+    Shift.NO_WORSE: Decision.HEALTHY,
+    Shift.WORSE: Decision.DEGRADED,
+    Shift.UNDECIDED: Decision.OPEN,
+}
 
 
 def bank(draw: random.Random) -> Shares:
     """The chances of a right answer, tier by tier."""
     strength = 1 / CORRELATION - 1
-    return [draw.betavariate(p * strength, (1 - p) * strength) for p in TIERS for _ in range(PER_TIER)]
+    return [
+        draw.betavariate(p * strength, (1 - p) * strength) for p in TIERS for _ in range(PER_TIER)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,9 @@ class Shape:
 
     def groups(self, draw: random.Random) -> list[list[int]]:
         """The problems in groups, in the order in which they lose."""
-        problems = draw.sample(range(PROBLEMS), PROBLEMS) if self.scattered else list(range(PROBLEMS))
+        problems = (
+            draw.sample(range(PROBLEMS), PROBLEMS) if self.scattered else list(range(PROBLEMS))
+        )
         groups = [problems[first : first + self.size] for first in range(0, PROBLEMS, self.size)]
         return draw.sample(groups, len(groups))
 
@@ -119,15 +127,23 @@ def by_compare(runs: Runs) -> Decision:
 
 def decided_once(draw: random.Random, chances: Shares, share: float) -> Shares:
     """The chances of a server whose samples are copies for so many of the problems."""
-    return [float(draw.random() < chance) if share and draw.random() < share else chance for chance in chances]
+    return [
+        float(draw.random() < chance) if share and draw.random() < share else chance
+        for chance in chances
+    ]
 
 
 RULES = {"--reference NUMBER": by_number, "--reference FOLDER": by_folder, "compare": by_compare}
 
 
 def _question(accuracy: float, before: Counts) -> Question:
-    margin = min(MOST_BY_DEFAULT, settles(accuracy=accuracy, problems=PROBLEMS, repeats=REPEATS, before=before))
-    return Question(accuracy=accuracy, problems=PROBLEMS, repeats=REPEATS, margin=margin, before=before)
+    margin = min(
+        MOST_BY_DEFAULT,
+        settles(accuracy=accuracy, problems=PROBLEMS, repeats=REPEATS, before=before),
+    )
+    return Question(
+        accuracy=accuracy, problems=PROBLEMS, repeats=REPEATS, margin=margin, before=before
+    )
 
 
 def shares_of(shape: str, loss: float, copied: float = 0.0) -> dict[str, dict[Decision, float]]:
@@ -138,12 +154,16 @@ def shares_of(shape: str, loss: float, copied: float = 0.0) -> dict[str, dict[De
         chances = bank(draw)
         runs = Runs(
             before=counts(sampled(draw, decided_once(draw, chances, copied))),
-            rows=sampled(draw, decided_once(draw, after(chances, loss, SHAPES[shape].groups(draw)), copied)),
+            rows=sampled(
+                draw, decided_once(draw, after(chances, loss, SHAPES[shape].groups(draw)), copied)
+            ),
             order=draw.sample(range(PROBLEMS), PROBLEMS),
         )
         for name, rule in RULES.items():
             seen[name][rule(runs)] += 1
-    return {name: {decision: seen[name][decision] / RUNS for decision in Decision} for name in RULES}
+    return {
+        name: {decision: seen[name][decision] / RUNS for decision in Decision} for name in RULES
+    }
 
 
 def losses() -> Section:

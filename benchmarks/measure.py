@@ -49,7 +49,15 @@ def timed(
     """Run one command to its end, or kill it when its time is over (status -9)."""
     with tempfile.TemporaryDirectory() as folder:
         result, output = Path(folder, "result.json"), Path(folder, "output.txt")
-        wrapped = [sys.executable, "-I", "-S", ROOT / "benchmarks/timed.py", result, str(timeout_s), *command]
+        wrapped = [
+            sys.executable,
+            "-I",
+            "-S",
+            ROOT / "benchmarks/timed.py",
+            result,
+            str(timeout_s),
+            *command,
+        ]
         with output.open("wb") as file:
             subprocess.run(
                 wrapped, check=True, stdin=subprocess.DEVNULL, stdout=file, stderr=file, cwd=cwd,
@@ -61,7 +69,9 @@ def timed(
 
 def spread(values: Sequence[float], form: str = ".2f") -> str:
     """The median with the range: `0.16 (0.15-0.19)`."""
-    low, middle, high = (format(value, form) for value in (min(values), statistics.median(values), max(values)))
+    low, middle, high = (
+        format(value, form) for value in (min(values), statistics.median(values), max(values))
+    )
     return f"{middle} ({low}-{high})" if low != high else middle
 
 
@@ -95,7 +105,11 @@ class Section:
 
     def markdown(self) -> str:
         table = [self.header, ["---", *["---:"] * (len(self.header) - 1)], *self.rows]
-        parts = [f"## {self.title}", self.about, "\n".join(f"| {' | '.join(row)} |" for row in table)]
+        parts = [
+            f"## {self.title}",
+            self.about,
+            "\n".join(f"| {' | '.join(row)} |" for row in table),
+        ]
         parts += ["\n".join(bound.line() for bound in self.bounds)] if self.bounds else []
         return "\n\n".join([*parts, *self.notes]) + "\n"
 

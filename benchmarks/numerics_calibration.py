@@ -45,7 +45,10 @@ def measured() -> dict[str, Any]:
         "messages": [message.text for message in messages(SEED)[:MESSAGES]],
         "text": "\n\n".join(texts(SEED)),
         "lengths": lengths(CONTEXT) * OF_A_LENGTH,
-        "perturbations": [["none", 0], *([kind, size] for kind, sizes in SIZES.items() for size in sizes)],
+        "perturbations": [
+            ["none", 0],
+            *([kind, size] for kind, sizes in SIZES.items() for size in sizes),
+        ],
         "samples": SAMPLES,
         "max_tokens": MAX_TOKENS,
         "temperature": TEMPERATURE,
@@ -72,7 +75,9 @@ def shares(answers: Sequence[str]) -> list[float]:
     """The share of right answers of each problem."""
     right = [grade(problem, answers[SAMPLES * number + at]).score
              for number, problem in enumerate(problems()) for at in range(SAMPLES)]  # fmt: skip
-    return [sum(right[first : first + SAMPLES]) / SAMPLES for first in range(0, len(right), SAMPLES)]
+    return [
+        sum(right[first : first + SAMPLES]) / SAMPLES for first in range(0, len(right), SAMPLES)
+    ]
 
 
 def row(each: Any, shift: Shift, before: Sequence[float], after: Sequence[float]) -> dict[str, Any]:
@@ -100,7 +105,12 @@ def calibration() -> Section:
     base, *others = found["rows"]
     before = shares(base["texts"])
     rows = [
-        row(each, shift_of(list(steps(base["readings"], each["readings"])), SEED), before, shares(each["texts"]))
+        row(
+            each,
+            shift_of(list(steps(base["readings"], each["readings"])), SEED),
+            before,
+            shares(each["texts"]),
+        )
         for each in others
     ]
     accuracy = round(100 * sum(before) / len(before), 1)

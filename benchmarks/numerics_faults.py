@@ -81,13 +81,17 @@ def plugin(folder: Path, name: str) -> None:
     described = folder / f"{name}-0.dist-info"
     described.mkdir()
     (described / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0\n")
-    (described / "entry_points.txt").write_text(f"[vllm.general_plugins]\n{name} = {name}:register\n")
+    (described / "entry_points.txt").write_text(
+        f"[vllm.general_plugins]\n{name} = {name}:register\n"
+    )
     for path in PLUGINS.glob("*.py"):
         shutil.copy(path, folder)
 
 
 @contextmanager
-def engine(folder: Path, weights: str | Path, more: Mapping[str, str] | None = None) -> Iterator[tuple[str, Path]]:
+def engine(
+    folder: Path, weights: str | Path, more: Mapping[str, str] | None = None
+) -> Iterator[tuple[str, Path]]:
     """The address of a server with the plugin, and the file that holds its fault. `more` is for its environment."""
     plugin(folder, "numerics_faults")
     fault = folder / "fault"
@@ -95,7 +99,13 @@ def engine(folder: Path, weights: str | Path, more: Mapping[str, str] | None = N
     command = (ENGINE / "vllm", "serve", weights, "--served-model-name", "tiny", "--enforce-eager",
                "--max-model-len", "512", "--gpu-memory-utilization", "0.2")  # fmt: skip
     path = f"{ENGINE}:{os.environ['PATH']}"
-    variables = {**VARIABLES, "PATH": path, "PYTHONPATH": str(folder), "NUMERICS_FAULT": str(fault), **(more or {})}
+    variables = {
+        **VARIABLES,
+        "PATH": path,
+        "PYTHONPATH": str(folder),
+        "NUMERICS_FAULT": str(fault),
+        **(more or {}),
+    }
     with serving(command, environment=variables, log=folder / "vllm.log") as url:
         yield url, fault
 
@@ -138,7 +148,11 @@ def samples_to_notice(before: Rows, after: Rows) -> tuple[float, float | None]:
     accuracy = sum(map(sum, before)) / sum(map(len, before))
     margin = settles(accuracy=accuracy, problems=len(before), repeats=len(before[0]), before=counts)
     question = Question(
-        accuracy=accuracy, problems=len(before), repeats=len(before[0]), margin=margin, before=counts
+        accuracy=accuracy,
+        problems=len(before),
+        repeats=len(before[0]),
+        margin=margin,
+        before=counts,
     )
     draw = random.Random(SEED)
     seen = [verdict(question, [draw.sample(row, len(row)) for row in after],
@@ -162,7 +176,12 @@ def verdict(question: Question, rows: Rows, order: Sequence[int]) -> tuple[Decis
 
 
 def main() -> int:
-    make = [ENGINE / "python", ROOT / "examples/tiny_lm/make_weights.py", "--cache", ROOT / ".cache/weights"]
+    make = [
+        ENGINE / "python",
+        ROOT / "examples/tiny_lm/make_weights.py",
+        "--cache",
+        ROOT / ".cache/weights",
+    ]
     weights = subprocess.run(make, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     kept = json.loads(KEPT.read_text("utf-8")) if KEPT.exists() else {}
     chosen = sys.argv[1:] or [fault for fault in FAULTS if fault not in kept]
@@ -172,14 +191,27 @@ def main() -> int:
             switch.write_text(fault)
             settings = NumericsSettings(url=url)
             run = facts.measure(settings, Silent(), None if fault in RELATIONS | LAST else against)
-            rows = kept[fault]["rows"] if fault in kept else answers(url, Path(folder, f"probe-{fault}"))
-            kept[fault] = {"words": FAULTS[fault], **numbers(run), "load": round(os.getloadavg()[0], 1)}
-            kept[fault] |= {"accuracy": round(100 * sum(map(sum, rows)) / sum(map(len, rows)), 1), "rows": rows}
+            rows = (
+                kept[fault]["rows"]
+                if fault in kept
+                else answers(url, Path(folder, f"probe-{fault}"))
+            )
+            kept[fault] = {
+                "words": FAULTS[fault],
+                **numbers(run),
+                "load": round(os.getloadavg()[0], 1),
+            }
+            kept[fault] |= {
+                "accuracy": round(100 * sum(map(sum, rows)) / sum(map(len, rows)), 1),
+                "rows": rows,
+            }
             share, median = samples_to_notice(kept[HEALTHY]["rows"], rows)
             kept[fault] |= {"noticed": share, "samples": median}
             KEPT.write_text(_json(kept), "utf-8")
             print(
-                fault or "healthy", {name: kept[fault][name] for name in kept[fault] if name != "rows"}, flush=True
+                fault or "healthy",
+                {name: kept[fault][name] for name in kept[fault] if name != "rows"},
+                flush=True,
             )
     return 0
 

@@ -51,7 +51,11 @@ def weights(kind: str, folder: Path) -> Path:
 def blamed(run: NumericsRun) -> list[str]:
     """The checks that object to a run, or leave it open."""
     found = [(check.id, check.judge(run)) for check in CHECKS]
-    return [name for name, result in found if result.outcome in {Outcome.FAIL, Outcome.WARN} or not result.settled]
+    return [
+        name
+        for name, result in found
+        if result.outcome in {Outcome.FAIL, Outcome.WARN} or not result.settled
+    ]
 
 
 def measured(kind: str, folder: Path) -> list[NumericsRun]:

@@ -81,10 +81,15 @@ def figures(run: NumericsRun) -> dict[str, Any]:
 def both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """The figures of the runs of both."""
     added = {name: one[name] + other[name] for name in ("runs", "requests", "comparisons", "moved")}
-    counted = {name: dict(Counter(one[name]) + Counter(other[name])) for name in ("beyond", "blamed")}
+    counted = {
+        name: dict(Counter(one[name]) + Counter(other[name])) for name in ("beyond", "blamed")
+    }
     never = dict.fromkeys(map(str, LIMITS), 0)
     return (
-        added | {"largest": max(one["largest"], other["largest"])} | counted | {"beyond": never | counted["beyond"]}
+        added
+        | {"largest": max(one["largest"], other["largest"])}
+        | counted
+        | {"beyond": never | counted["beyond"]}
     )
 
 
@@ -108,7 +113,11 @@ def faults(kept: dict[str, Any]) -> None:
                 how.write_text(order)
                 switch.write_text(fault)
                 run = facts.measure(NumericsSettings(url=url), Silent())
-                found = {"named": numerics_faults.named(run), "requests": run.requests, "seconds": run.seconds}
+                found = {
+                    "named": numerics_faults.named(run),
+                    "requests": run.requests,
+                    "seconds": run.seconds,
+                }
                 print(fault, order, found, flush=True)
                 kept["faults"].setdefault(fault, {})[order] = found
                 keep(kept)

@@ -58,12 +58,19 @@ def kit(folder: Path, port: int) -> Usage:
     command = [*KIT, "probe", url, "--full", "--max-tokens", "256", "--out", folder / "run"]
     usage = timed(command, cwd=ROOT)
     assert usage.status in {0, 1, 3}, usage.output
-    assert len((folder / "run/logs/samples.jsonl").read_text("utf-8").splitlines()) >= 600, usage.output
+    assert len((folder / "run/logs/samples.jsonl").read_text("utf-8").splitlines()) >= 600, (
+        usage.output
+    )
     return usage
 
 
 def aisbench(folder: Path, port: int) -> Usage:
-    client = AISBench(folder / "client", bank(SETTINGS), samples=SETTINGS.samples, concurrency=SETTINGS.concurrency)
+    client = AISBench(
+        folder / "client",
+        bank(SETTINGS),
+        samples=SETTINGS.samples,
+        concurrency=SETTINGS.concurrency,
+    )
     command, path = client.command(port)
     return timed(command, env=path, cwd=client.folder)
 
@@ -98,16 +105,29 @@ def evalscope(folder: Path, port: int) -> Usage:
 def questions(folder: Path) -> Path:
     path = folder / "data/arithmetic.jsonl"
     path.parent.mkdir()
-    lines = (json.dumps({"query": prompt(p), "response": p.answer}, ensure_ascii=False) for p in bank(SETTINGS))
+    lines = (
+        json.dumps({"query": prompt(p), "response": p.answer}, ensure_ascii=False)
+        for p in bank(SETTINGS)
+    )
     path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return path
 
 
-AIS = Tool(name="AISBench", distribution="ais_bench_benchmark", environment=ROOT / ".venv-aisbench", run=aisbench)
-HARNESS = Tool(
-    name="lm-evaluation-harness", distribution="lm_eval", environment=ROOT / ".venv-lm-eval", run=harness
+AIS = Tool(
+    name="AISBench",
+    distribution="ais_bench_benchmark",
+    environment=ROOT / ".venv-aisbench",
+    run=aisbench,
 )
-EVALSCOPE = Tool(name="evalscope", distribution="evalscope", environment=ROOT / ".venv-evalscope", run=evalscope)
+HARNESS = Tool(
+    name="lm-evaluation-harness",
+    distribution="lm_eval",
+    environment=ROOT / ".venv-lm-eval",
+    run=harness,
+)
+EVALSCOPE = Tool(
+    name="evalscope", distribution="evalscope", environment=ROOT / ".venv-evalscope", run=evalscope
+)
 
 
 def peers() -> Section:
@@ -121,7 +141,9 @@ def peers() -> Section:
             theirs, ours = zip(*pairs, strict=True)
             if any(usage.status for usage in theirs):
                 failed = next(usage for usage in theirs if usage.status)
-                rows.append([f"{tool.name} {tool.version()}", *[f"ended with status {failed.status}"] * 5])
+                rows.append(
+                    [f"{tool.name} {tool.version()}", *[f"ended with status {failed.status}"] * 5]
+                )
                 notes.append(f"{tool.name}: `{failed.output[-300:]!r}`")
                 continue
             faster = ratios([u.seconds for u in theirs], [u.seconds for u in ours])

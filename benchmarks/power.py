@@ -28,7 +28,10 @@ KIT, SAMPLES = "compare", "samples"
 @cache
 def _ways(right: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """The chances of 0 … REPEATS right samples in the second run, of `right` ones in both runs together."""
-    ways = [comb(REPEATS, k) * (comb(REPEATS, right - k) if k <= right else 0) for k in range(REPEATS + 1)]
+    ways = [
+        comb(REPEATS, k) * (comb(REPEATS, right - k) if k <= right else 0)
+        for k in range(REPEATS + 1)
+    ]
     return np.array(ways) / comb(2 * REPEATS, right)
 
 

@@ -36,7 +36,14 @@ VARIABLES = {
 }  # fmt: skip
 """One thread of arithmetic, bound nowhere: more of them spin on the processors that the clients need."""
 SETTINGS = ProbeSettings(
-    url="", model="tiny", problems=60, samples=4, concurrency=16, temperature=0.0, max_tokens=128, full=True
+    url="",
+    model="tiny",
+    problems=60,
+    samples=4,
+    concurrency=16,
+    temperature=0.0,
+    max_tokens=128,
+    full=True,
 )
 BLOCKS = 16
 MOST_TIMES = 1.05
@@ -45,7 +52,12 @@ MOST_TIMES = 1.05
 @contextmanager
 def engine(folder: Path) -> Iterator[int]:
     """The small weights behind vLLM, on the port that is given."""
-    make = [ENGINE / "python", ROOT / "examples/tiny_lm/make_weights.py", "--cache", ROOT / ".cache/weights"]
+    make = [
+        ENGINE / "python",
+        ROOT / "examples/tiny_lm/make_weights.py",
+        "--cache",
+        ROOT / ".cache/weights",
+    ]
     weights = subprocess.run(make, check=True, capture_output=True, text=True).stdout.strip()
     command = (ENGINE / "vllm", "serve", weights, "--served-model-name", "tiny", "--enforce-eager",
                "--max-model-len", "512")  # fmt: skip
@@ -71,7 +83,9 @@ def raw_s(port: int) -> tuple[float, int]:
 def probe_s(port: int) -> tuple[float, int]:
     """Seconds, and the characters of all answers."""
     with tempfile.TemporaryDirectory() as folder:
-        run = measure(replace(SETTINGS, url=f"http://127.0.0.1:{port}"), Silent(), Path(folder) / "run")
+        run = measure(
+            replace(SETTINGS, url=f"http://127.0.0.1:{port}"), Silent(), Path(folder) / "run"
+        )
     assert not run.failed
     return run.seconds, sum(len(sample.text) for sample in run.samples)
 
@@ -102,7 +116,9 @@ def real_engine() -> Section:
     )
     header = ("client", "sampling, s", "characters answered")
     if not (ENGINE / "vllm").exists():
-        return Section(title=title, about=about, header=header, rows=[["vLLM", "not installed", ""]])
+        return Section(
+            title=title, about=about, header=header, rows=[["vLLM", "not installed", ""]]
+        )
     seen: dict[str, list[float]] = {"raw": [], "probe": []}
     characters: dict[str, int] = {"raw": 0, "probe": 0}
     with tempfile.TemporaryDirectory() as folder, engine(Path(folder)) as port:

@@ -61,7 +61,9 @@ def report_page() -> Section:
             samples = len(run.samples)
             megabytes[samples] = len(text) / 10**6
             per_sample = 1000 * statistics.median(cpu) / samples
-            rows.append([f"{samples}", f"{megabytes[samples]:.2f}", spread(cpu), f"{per_sample:.2f}"])
+            rows.append(
+                [f"{samples}", f"{megabytes[samples]:.2f}", spread(cpu), f"{per_sample:.2f}"]
+            )
     return Section(
         title="The report page",
         about=f"report.html of a simulated run, {SAMPLES} samples a problem; CPU seconds of {ROUNDS} renderings.",

@@ -38,8 +38,12 @@ def main() -> int:
         f"load {load:.1f} at the start and {os.getloadavg()[0]:.1f} at the end; "
         f"{(time.monotonic() - began) / 60:.0f} minutes in all."
     )
-    promises = "\n".join(["## Promises", "", f"{len(bounds) - len(missed)} of {len(bounds)} kept.", "", *bounds])
-    (HERE / "RESULTS.md").write_text("\n\n".join([HEAD.rstrip(), machine, promises, *parts]) + "\n", "utf-8")
+    promises = "\n".join(
+        ["## Promises", "", f"{len(bounds) - len(missed)} of {len(bounds)} kept.", "", *bounds]
+    )
+    (HERE / "RESULTS.md").write_text(
+        "\n\n".join([HEAD.rstrip(), machine, promises, *parts]) + "\n", "utf-8"
+    )
     print("\n".join(bounds))
     return int(bool(missed))
 
@@ -49,7 +53,11 @@ def section(name: str) -> str:
     print(f"{name} ...", flush=True)
     try:
         done = subprocess.run(
-            [sys.executable, HERE / f"{name}.py"], capture_output=True, text=True, timeout=LONGEST_S, check=False
+            [sys.executable, HERE / f"{name}.py"],
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_S,
+            check=False,
         )
         text, status, error = done.stdout, done.returncode, done.stderr
     except subprocess.TimeoutExpired:
@@ -62,7 +70,10 @@ def section(name: str) -> str:
 
 def processor() -> str:
     lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "processor")
+    return next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")),
+        "processor",
+    )
 
 
 def memory_gib() -> float:

@@ -14,7 +14,9 @@ from measure import Bound, Section, main
 
 from healthcheck.stages.probe.statistics.gate import Decision, Evidence, Gate, accuracy_gate
 
-GATES = tuple(accuracy_gate(bad=bad, good=good) for bad, good in ((0.50, 0.75), (0.40, 0.70), (0.60, 0.75)))
+GATES = tuple(
+    accuracy_gate(bad=bad, good=good) for bad, good in ((0.50, 0.75), (0.40, 0.70), (0.60, 0.75))
+)
 ACCURACIES = (0.0, 0.05, 0.40, 0.80, 0.95)
 BUDGET, RUNS, SEED = 400, 4000, 1
 MOST_DEAD, ABOUT_HEALTHY, FIXED = 6, 25, 80
@@ -23,7 +25,9 @@ MOST_DEAD, ABOUT_HEALTHY, FIXED = 6, 25, 80
 def streams(gate: Gate, accuracy: float) -> list[Evidence]:
     """What the gate says at the end of each of RUNS independent streams."""
     random_ = random.Random(f"{SEED} {gate} {accuracy}")
-    return [gate.judge(float(random_.random() < accuracy) for _ in range(BUDGET)) for _ in range(RUNS)]
+    return [
+        gate.judge(float(random_.random() < accuracy) for _ in range(BUDGET)) for _ in range(RUNS)
+    ]
 
 
 def fixed_n(gate: Gate) -> int:
@@ -50,16 +54,24 @@ def samples_to_verdict() -> Section:
     rows, bounds = [], []
     for gate in GATES:
         seen = {accuracy: streams(gate, accuracy) for accuracy in ACCURACIES}
-        counts = {accuracy: sorted(evidence.observations for evidence in ended) for accuracy, ended in seen.items()}
+        counts = {
+            accuracy: sorted(evidence.observations for evidence in ended)
+            for accuracy, ended in seen.items()
+        }
         fixed = fixed_n(gate)
         for accuracy, ended in seen.items():
-            shares = [sum(evidence.decision is decision for evidence in ended) / RUNS for decision in Decision]
+            shares = [
+                sum(evidence.decision is decision for evidence in ended) / RUNS
+                for decision in Decision
+            ]
             mean = statistics.fmean(counts[accuracy])
             rows.append([f"({gate.bad:.2f}, {gate.good:.2f}), accuracy {accuracy:.2f}", f"{mean:.1f}",
                          f"{counts[accuracy][int(0.9 * RUNS)]}", f"{fixed}", f"{mean / fixed:.2f}",
                          " / ".join(f"{100 * share:.1f}" for share in shares)])  # fmt: skip
         if gate is GATES[0]:
-            bounds = promises(seen, {key: statistics.fmean(value) for key, value in counts.items()}, fixed)
+            bounds = promises(
+                seen, {key: statistics.fmean(value) for key, value in counts.items()}, fixed
+            )
     return Section(
         title="Samples to a verdict",
         about=f"The gate (bad, good) at 1 % errors on {RUNS} simulated streams each, independent samples, against "
@@ -71,7 +83,9 @@ def samples_to_verdict() -> Section:
     )  # fmt: skip
 
 
-def promises(seen: dict[float, list[Evidence]], means: dict[float, float], fixed: int) -> list[Bound]:
+def promises(
+    seen: dict[float, list[Evidence]], means: dict[float, float], fixed: int
+) -> list[Bound]:
     dead = max(evidence.observations for evidence in seen[0.0])
     wrong = sum(evidence.decision is Decision.DEGRADED for evidence in seen[0.80]) / RUNS
     return [

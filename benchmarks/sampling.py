@@ -44,12 +44,22 @@ WHOLE = json.dumps(
 def stream() -> list[bytes]:
     """The chunks of one answer: a role event, text events, a finish event, usage, [DONE]."""
     base = {"id": "chatcmpl-0", "object": "chat.completion.chunk", "created": 1, "model": "fast"}
-    deltas = [{"role": "assistant", "content": ""}, *({"content": " so"} for _ in range(EVENTS - 3 - len(WORDS)))]
+    deltas = [
+        {"role": "assistant", "content": ""},
+        *({"content": " so"} for _ in range(EVENTS - 3 - len(WORDS))),
+    ]
     deltas += [{"content": word} for word in WORDS]
-    events = [{**base, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    events = [
+        {**base, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+        for delta in deltas
+    ]
     events.append({**base, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
     events.append(
-        {**base, "choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 60, "total_tokens": 69}}
+        {
+            **base,
+            "choices": [],
+            "usage": {"prompt_tokens": 9, "completion_tokens": 60, "total_tokens": 69},
+        }
     )
     blocks = [f"data: {json.dumps(event)}\n\n".encode() for event in events] + [b"data: [DONE]\n\n"]
     return [b"%x\r\n%s\r\n" % (len(block), block) for block in blocks]
@@ -73,7 +83,12 @@ class Server(asyncio.Protocol):
         if not blank:
             return
         length = next(
-            (int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")), 0
+            (
+                int(line[15:])
+                for line in head.split(b"\r\n")
+                if line.lower().startswith(b"content-length:")
+            ),
+            0,
         )
         if len(rest) < length:
             return
@@ -87,7 +102,9 @@ class Server(asyncio.Protocol):
             self.write(b"content-length: %d\r\n\r\n" % len(body) + body)
             return
         Server.answered += 1
-        self.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
+        self.write(
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+        )
         for chunk in self.chunks:
             self.write(chunk)
         self.write(b"0\r\n\r\n")
@@ -123,7 +140,10 @@ class Raw:
         problems = bank(settings)
         self.settings, self.port, self.answers = settings, port, list[str]()
         self.queue = iter(
-            [problems[slot.problem] for slot in schedule(len(problems), settings.samples, settings.seed)]
+            [
+                problems[slot.problem]
+                for slot in schedule(len(problems), settings.samples, settings.seed)
+            ]
         )
 
     async def run(self) -> None:
@@ -147,7 +167,8 @@ class Raw:
                 for event in (await reader.readexactly(size + 2)).split(b"\n\n"):
                     if event.startswith(b"data: {"):
                         text += [
-                            choice["delta"].get("content") or "" for choice in json.loads(event[6:])["choices"]
+                            choice["delta"].get("content") or ""
+                            for choice in json.loads(event[6:])["choices"]
                         ]
             await reader.readuntil(b"\r\n")
             self.answers.append("".join(text))
@@ -165,7 +186,9 @@ def client(who: str, port: int) -> None:
     else:
         watch = Stopwatch()
         with tempfile.TemporaryDirectory() as folder:
-            run = measure(replace(SETTINGS, url=f"http://127.0.0.1:{port}"), watch, Path(folder) / "run")
+            run = measure(
+                replace(SETTINGS, url=f"http://127.0.0.1:{port}"), watch, Path(folder) / "run"
+            )
         assert len(run.samples) == 600
         assert not run.failed
         sampling, cpu = run.seconds, watch.ended - watch.began
@@ -174,7 +197,9 @@ def client(who: str, port: int) -> None:
 
 @contextmanager
 def server() -> Iterator[int]:
-    process = subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout
     try:
         yield int(process.stdout.readline())
@@ -192,8 +217,12 @@ def sampling() -> Section:
                 assert usage.status == 0, usage.output
                 figures = json.loads(usage.output.splitlines()[-1])
                 results.append({**figures, "peak_mb": usage.peak_mb})
-    column = {who: {key: [r[key] for r in results] for key in results[0]} for who, results in seen.items()}
-    wall, cpu = (ratios(column["probe"][key], column["raw"][key]) for key in ("sampling_s", "sampling_cpu_s"))
+    column = {
+        who: {key: [r[key] for r in results] for key in results[0]} for who, results in seen.items()
+    }
+    wall, cpu = (
+        ratios(column["probe"][key], column["raw"][key]) for key in ("sampling_s", "sampling_cpu_s")
+    )
     peak = max(column["probe"]["peak_mb"])
     return Section(
         title="Sampling, beside a raw-socket client",

@@ -16,7 +16,10 @@ EMPTY = "an empty Python"
 
 
 def startup() -> Section:
-    commands: dict[str, tuple[str, ...]] = {EMPTY: (sys.executable, "-c", "pass"), "npu-adapter": (*KIT, "--help")}
+    commands: dict[str, tuple[str, ...]] = {
+        EMPTY: (sys.executable, "-c", "pass"),
+        "npu-adapter": (*KIT, "--help"),
+    }
     commands |= {f"npu-adapter {name}": (*KIT, name, "--help") for name in COMMANDS}
     for command in commands.values():
         timed(command)  # the first run of a fresh clone compiles
@@ -27,7 +30,9 @@ def startup() -> Section:
          spread(ratios(cpu[name], cpu[EMPTY]), ".1f"), f"{max(run.peak_mb for run in taken):.0f}"]
         for name, taken in runs.items()
     ]  # fmt: skip
-    relative = {name: statistics.median(ratios(cpu[name], cpu[EMPTY])) for name in runs if name != EMPTY}
+    relative = {
+        name: statistics.median(ratios(cpu[name], cpu[EMPTY])) for name in runs if name != EMPTY
+    }
     slowest = max(relative, key=lambda name: relative[name])
     failed = [name for name, taken in runs.items() if any(run.status for run in taken)]
     return Section(
@@ -46,7 +51,11 @@ def startup() -> Section:
                 seen=f"{relative[slowest]:.1f} ({slowest})",
                 kept=relative[slowest] <= LIMIT,
             ),
-            Bound(promise="every command has its help", seen=", ".join(failed) or "all", kept=not failed),
+            Bound(
+                promise="every command has its help",
+                seen=", ".join(failed) or "all",
+                kept=not failed,
+            ),
         ],
     )
 

@@ -72,7 +72,15 @@ def repository(folder: Path) -> Path:
     (folder / "deploy.sh").chmod(0o755)
     (folder / "requirements.txt").write_text("")
     (folder / "README.md").write_text("---\npipeline_tag: text-generation\n---\n# Adapter\n")
-    git = ["git", "-C", str(folder), "-c", "user.name=benchmark", "-c", "user.email=benchmark@example.invalid"]
+    git = [
+        "git",
+        "-C",
+        str(folder),
+        "-c",
+        "user.name=benchmark",
+        "-c",
+        "user.email=benchmark@example.invalid",
+    ]
     for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "adapter"]):
         subprocess.run([*git, *words], check=True)
     return folder
@@ -80,7 +88,18 @@ def repository(folder: Path) -> Path:
 
 def verify(repo: Path, weights: Path, out: Path) -> tuple[Usage, float, list[str]]:
     """One run: what it took, how long without the plan stage, and what failed."""
-    command = [*KIT, "verify", repo, "--weights", weights, "--until", "weights", "--out", out, "--quiet"]
+    command = [
+        *KIT,
+        "verify",
+        repo,
+        "--weights",
+        weights,
+        "--until",
+        "weights",
+        "--out",
+        out,
+        "--quiet",
+    ]
     usage = timed(command, cwd=repo.parent)
     report = json.loads((out / "report.json").read_text("utf-8"))
     failed = [check["id"] for check in report["checks"] if check["outcome"] in {"fail", "error"}]
@@ -94,8 +113,13 @@ def static_verification() -> Section:
         for shards, gigabytes in SIZES:
             weights = Path(scratch, f"weights-{shards}-{gigabytes}")
             make(weights, shards, gigabytes * 10**9)
-            taken = [verify(repo, weights, Path(scratch, f"{weights.name}-{i}")) for i in range(ROUNDS)]
-            beyond, peak = [beside for _, beside, _ in taken], max(usage.peak_mb for usage, _, _ in taken)
+            taken = [
+                verify(repo, weights, Path(scratch, f"{weights.name}-{i}")) for i in range(ROUNDS)
+            ]
+            beyond, peak = (
+                [beside for _, beside, _ in taken],
+                max(usage.peak_mb for usage, _, _ in taken),
+            )
             cpu = [usage.cpu_s for usage, _, _ in taken]
             row = [f"{shards} shards, {gigabytes} GB", spread([u.seconds for u, _, _ in taken]), spread(beyond),
                    spread(cpu), f"{peak:.0f}"]  # fmt: skip
@@ -119,8 +143,16 @@ def promises(beyond: list[float], peak_mb: float, failed: list[str]) -> list[Bou
             seen=f"{spread(beyond)} s",
             kept=statistics.median(beyond) < LIMIT_S,
         ),
-        Bound(promise=f"and less than {LIMIT_MB} MB", seen=f"{peak_mb:.0f} MB", kept=peak_mb < LIMIT_MB),
-        Bound(promise="sound weights pass", seen=", ".join(failed) or "nothing failed", kept=not failed),
+        Bound(
+            promise=f"and less than {LIMIT_MB} MB",
+            seen=f"{peak_mb:.0f} MB",
+            kept=peak_mb < LIMIT_MB,
+        ),
+        Bound(
+            promise="sound weights pass",
+            seen=", ".join(failed) or "nothing failed",
+            kept=not failed,
+        ),
     ]
 
 

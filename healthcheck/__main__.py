@@ -25,7 +25,9 @@ def forget_the_callers_folder() -> None:
         here = os.path.realpath(os.getcwd())
     except OSError:  # the directory was removed
         here = ""
-    sys.path[:] = [entry for entry in sys.path if os.path.isabs(entry) and os.path.realpath(entry) != here]
+    sys.path[:] = [
+        entry for entry in sys.path if os.path.isabs(entry) and os.path.realpath(entry) != here
+    ]
 
 
 if __name__ == "__main__":

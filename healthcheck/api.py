@@ -21,9 +21,27 @@ import importlib
 from typing import TYPE_CHECKING
 
 from healthcheck.contract import Rule, Status
-from healthcheck.core.check import Check, Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.core.check import (
+    Check,
+    Findings,
+    NotApplicable,
+    check,
+    fail,
+    note,
+    unsettled,
+    warn,
+)
 from healthcheck.core.extensions import Command
-from healthcheck.core.records import CheckResult, Finding, JsonValue, Level, Outcome, Report, Stage, Verdict
+from healthcheck.core.records import (
+    CheckResult,
+    Finding,
+    JsonValue,
+    Level,
+    Outcome,
+    Report,
+    Stage,
+    Verdict,
+)
 from healthcheck.errors import Blocked, ExitStatus, KitError, KitFailure, UsageError
 from healthcheck.text.messages import msg, plural
 

@@ -167,7 +167,9 @@ def places() -> Mapping[str, str]:
         **{name: str(getattr(now, name)) for name in (*FIGURES, *KNOWN)},
         "launch": str(__getattr__("LAUNCH")),
         "streams": str(now.streams),
-        "served_name": msg("the name {name}", name=own) if (own := now.requested("")) else msg("the weight path"),
+        "served_name": msg("the name {name}", name=own)
+        if (own := now.requested(""))
+        else msg("the weight path"),
         "tasks": ", ".join(now.tasks),
         "repeats": str(now.samples),
         "limit": f"{now.weight_limit_gb} GB",
@@ -226,7 +228,8 @@ class Rule:
         """The sentence; the profile's own, if it has one."""
         words = self.otherwise if self.otherwise and self.is_own else self.words
         return next(
-            (_in_force.sentences[name] for name in self.about if name in _in_force.sentences), stated(words)
+            (_in_force.sentences[name] for name in self.about if name in _in_force.sentences),
+            stated(words),
         )
 
     @property
@@ -236,7 +239,9 @@ class Rule:
             return self.page
         quoted = any(name in _in_force.sentences for name in self.about)
         return (
-            _in_force.source if quoted else msg("{source} (the figure, not the wording)", source=_in_force.source)
+            _in_force.source
+            if quoted
+            else msg("{source} (the figure, not the wording)", source=_in_force.source)
         )
 
     @property
@@ -249,7 +254,10 @@ class Rule:
         if not self.read_on:
             return msg("{source}, {value}", source=self.source, value=self.status.value)
         return msg(
-            "{source}, {value}, read {read_on}", source=self.source, value=self.status.value, read_on=self.read_on
+            "{source}, {value}, read {read_on}",
+            source=self.source,
+            value=self.status.value,
+            read_on=self.read_on,
         )
 
     def quote(self) -> str:
@@ -261,7 +269,9 @@ def _documented(words: str, *about: str) -> Rule:
     return Rule(words=words, about=about)
 
 
-ROOT_FILES = _documented(msg("requirements.txt and deploy.sh must be at the repository root."), "entry_point")
+ROOT_FILES = _documented(
+    msg("requirements.txt and deploy.sh must be at the repository root."), "entry_point"
+)
 STARTS_THE_SERVICE = _documented(
     msg(
         "deploy.sh: The evaluation service uses this script to install dependencies and start the adapter "
@@ -289,10 +299,13 @@ LISTENS_ON_PORT = _documented(
     "port",
 )
 CHAT_STREAMING = _documented(
-    msg("The model inference service must be reachable via the streaming API at {chat_path}."), "chat_path"
+    msg("The model inference service must be reachable via the streaming API at {chat_path}."),
+    "chat_path",
 )
 CHAT_REQUIRED = _documented(
-    msg("Accuracy evaluation relies on {chat_path}. If that endpoint is missing, the accuracy job fails."),
+    msg(
+        "Accuracy evaluation relies on {chat_path}. If that endpoint is missing, the accuracy job fails."
+    ),
     "chat_path",
 )
 SERVED_NAME = Rule(
@@ -304,7 +317,8 @@ SERVED_NAME = Rule(
     about=("served_name",),
 )
 WEIGHT_LIMIT = _documented(
-    msg("Maximum size: {limit}. If exceeded: Weight download fails and the accuracy job fails."), "weight_limit_gb"
+    msg("Maximum size: {limit}. If exceeded: Weight download fails and the accuracy job fails."),
+    "weight_limit_gb",
 )
 TASK_TYPES = _documented(
     msg(
@@ -313,7 +327,9 @@ TASK_TYPES = _documented(
     ),
     "tasks",
 )
-REPEATS = _documented(msg("The accuracy service defaults num_return_sequences to {repeats}."), "samples")
+REPEATS = _documented(
+    msg("The accuracy service defaults num_return_sequences to {repeats}."), "samples"
+)
 CLIENT_IS_AISBENCH = Rule(
     words=msg(
         "The evaluation client is AISBench: its report layout and version hash are those of the service's sample."
@@ -326,12 +342,15 @@ RELEASE = _documented(msg("The image has vllm-ascend {release}."), "release")
 NPU = _documented(msg("The NPUs of the machine are of the kind {npu}."), "npu")
 NPUS = _documented(msg("The number of NPUs is {npus}."), "npus")
 START_UP = _documented(
-    msg("The server has to answer within {start_up_seconds} s of the start of deploy.sh."), "start_up_seconds"
+    msg("The server has to answer within {start_up_seconds} s of the start of deploy.sh."),
+    "start_up_seconds",
 )
 NO_NETWORK = _documented(msg("The machine has no network."), "network")
 SHELL = _documented(msg("deploy.sh is run by {shell}."), "shell")
 USER = _documented(msg("deploy.sh is run by the user {user}."), "user")
-CONCURRENCY = _documented(msg("The client sends up to {concurrency} requests at once."), "concurrency")
+CONCURRENCY = _documented(
+    msg("The client sends up to {concurrency} requests at once."), "concurrency"
+)
 MAX_TOKENS = _documented(msg("Each request asks for up to {max_tokens} tokens."), "max_tokens")
 """These are rules only where the profile in force says so: see `is_own`."""
 
@@ -352,7 +371,9 @@ def _unknown(now: Service) -> Iterator[Message]:
     if now.network is None:
         yield msg("whether the network is there during installation")
     yield msg("whether the client runs on the same host")
-    asked = [name for name in ("max_tokens", "temperature", "concurrency") if getattr(now, name) is None]
+    asked = [
+        name for name in ("max_tokens", "temperature", "concurrency") if getattr(now, name) is None
+    ]
     if len(asked) == 3:
         yield msg("the data set, max_tokens, temperature and concurrency of a task")
     else:

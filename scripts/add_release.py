@@ -103,17 +103,31 @@ def main() -> int:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--new", action="store_true", help="also each release of the index without a row")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--new", action="store_true", help="also each release of the index without a row"
+    )
     parser.add_argument("releases", nargs="*", type=_release, metavar="RELEASE",
                         help="VERSION of vllm-ascend, or NAME==VERSION of it or vllm")  # fmt: skip
-    parser.add_argument("--vllm", default="", metavar="VERSION", help="the vLLM of the row, if no package says it")
-    parser.add_argument("--cann", default="", metavar="VERSION", help="the CANN of the row, if no package says it")
+    parser.add_argument(
+        "--vllm", default="", metavar="VERSION", help="the vLLM of the row, if no package says it"
+    )
+    parser.add_argument(
+        "--cann", default="", metavar="VERSION", help="the CANN of the row, if no package says it"
+    )
     parser.add_argument("--engine-python", type=Path, default=ENGINE_PYTHON, metavar="PYTHON",
                         help="a Python with what vLLM imports (default: that of .venv-vllm)")  # fmt: skip
-    parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="default: healthcheck/data")
     parser.add_argument(
-        "--notes", type=Path, default=NOTES, metavar="FILE", help="default: scripts/data/release-notes.json"
+        "--data", type=Path, default=DATA, metavar="DIR", help="default: healthcheck/data"
+    )
+    parser.add_argument(
+        "--notes",
+        type=Path,
+        default=NOTES,
+        metavar="FILE",
+        help="default: scripts/data/release-notes.json",
     )
     return parser.parse_args()
 
@@ -121,7 +135,10 @@ def _arguments() -> argparse.Namespace:
 def _release(text: str) -> tuple[str, str]:
     try:
         asked = Requirement(text if "==" in text else f"{ASCEND}=={text.removeprefix('v')}")
-        ((version,), name) = [each.version for each in asked.specifier], canonicalize_name(asked.name)
+        ((version,), name) = (
+            [each.version for each in asked.specifier],
+            canonicalize_name(asked.name),
+        )
         Version(version)
     except (InvalidRequirement, ValueError) as error:
         raise argparse.ArgumentTypeError(f"{text!r} is not a release: {error}") from error
@@ -165,7 +182,9 @@ def _add_rows(versions: list[str], last: str, wanted: argparse.Namespace, books:
     books.matrix |= {"source": source, "read_on": date.today().isoformat()}  # noqa: DTZ011 - a day is enough
 
 
-def _add_row(tree: Path, table: Mapping[str, Row] | None, wanted: argparse.Namespace, books: Books) -> None:
+def _add_row(
+    tree: Path, table: Mapping[str, Row] | None, wanted: argparse.Namespace, books: Books
+) -> None:
     row = release_row.read_row(tree, metadata(tree), table)
     version = str(row["vllm_ascend"])
     registered = schemes.row(version, tree)
@@ -174,7 +193,9 @@ def _add_row(tree: Path, table: Mapping[str, Row] | None, wanted: argparse.Names
     row["vllm"] = row["vllm"] or ([wanted.vllm] if wanted.vllm else None)
     row["cann"] = row["cann"] or wanted.cann or None
     if not row["vllm"]:
-        raise ReleaseError(f"no file of {ASCEND} {version} says which vLLM it belongs with: give it with --vllm")
+        raise ReleaseError(
+            f"no file of {ASCEND} {version} says which vLLM it belongs with: give it with --vllm"
+        )
     rows = _rows(books.matrix)
     known = next((each for each in rows if each["vllm_ascend"] == row["vllm_ascend"]), None)
     row["commit"] = (known or row)["commit"]
@@ -205,7 +226,10 @@ def _add_documents(version: str, tree: Path, books: Books) -> None:
     books.said += release_summary.of_support(support, books.support["releases"])
     books.support = notes.matrix(books.support, [support])
     unnamed = notes.unnamed(books.support, support)
-    books.said += [f"    by hand: the architecture of {name}, in names of support-matrix.json" for name in unnamed]
+    books.said += [
+        f"    by hand: the architecture of {name}, in names of support-matrix.json"
+        for name in unnamed
+    ]
 
 
 def _add_names(package: str, version: str, tree: Path, books: Books) -> None:
@@ -213,7 +237,9 @@ def _add_names(package: str, version: str, tree: Path, books: Books) -> None:
     releases = books.importable[package][RELEASES]
     if (tree / package).is_dir() and Version(version) >= min(map(Version, releases)):
         before = books.importable
-        books.importable = names.with_release(before, package, version, names.package(tree, package))
+        books.importable = names.with_release(
+            before, package, version, names.package(tree, package)
+        )
         if version not in releases:
             books.said += release_summary.of_names(package, version, releases[-1], books.importable)
 
@@ -228,7 +254,9 @@ def _version(row: Row) -> Version:
 
 def _add_vllm(version: str, transformers: str, wanted: argparse.Namespace, books: Books) -> None:
     requires: dict[str, dict[str, str]] = books.matrix["vllm_requires"]  # type: ignore[assignment]
-    catalogued = (wanted.data / f"vllm-{version}.json").exists() or f"vllm-{version}.json" in books.flags
+    catalogued = (
+        wanted.data / f"vllm-{version}.json"
+    ).exists() or f"vllm-{version}.json" in books.flags
     released = any(release["vllm"] == version for release in books.releases)
     named = version in books.importable[VLLM][RELEASES]
     if version in requires and catalogued and released and named:
@@ -262,7 +290,9 @@ def _add_flags(tree: Path, version: str, wanted: argparse.Namespace, books: Book
         return
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
-        done = subprocess.run([python, FLAGS, folder], env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [python, FLAGS, folder], env=environment, capture_output=True, text=True, check=False
+        )
         made = Path(folder, f"vllm-{version}.json")
         if not made.is_file():
             last = (done.stderr.strip() or "it wrote none").splitlines()[-1]
@@ -270,9 +300,15 @@ def _add_flags(tree: Path, version: str, wanted: argparse.Namespace, books: Book
             return
         books.flags[made.name] = made.read_text("utf-8")
     older = [name for name in _catalogues(wanted.data, books) if Version(name) < Version(version)]
-    text = (books.flags.get(f"vllm-{older[-1]}.json") or _text(wanted.data, older[-1])) if older else ""
+    text = (
+        (books.flags.get(f"vllm-{older[-1]}.json") or _text(wanted.data, older[-1]))
+        if older
+        else ""
+    )
     books.said += release_summary.of_flags(version, books.flags[f"vllm-{version}.json"], text)
-    books.said += [f"  {line}" for line in done.stderr.splitlines() if line.startswith("no names for")]
+    books.said += [
+        f"  {line}" for line in done.stderr.splitlines() if line.startswith("no names for")
+    ]
 
 
 def _catalogues(data: Path, books: Books) -> Iterator[str]:

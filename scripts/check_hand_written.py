@@ -47,7 +47,9 @@ def contradictions(version: str, tree: Path) -> Iterator[str]:
 
 def _launch_rules(version: str, tree: Path) -> Iterator[str]:
     """Rules with a sentence that the release lost or has again, and rules that hold for it by their range alone."""
-    text = "\n".join(path.read_text("utf-8") for path in sorted((tree / "vllm_ascend").rglob("*.py")))
+    text = "\n".join(
+        path.read_text("utf-8") for path in sorted((tree / "vllm_ascend").rglob("*.py"))
+    )
     for rule in json.loads((DATA / "launch-rules.json").read_bytes())["rules"]:
         meant, quoted = in_range(version, rule["releases"]), _SENTENCE.findall(rule["because"])
         if meant and not quoted:
@@ -68,7 +70,9 @@ def _failures(_: str, tree: Path) -> Iterator[str]:
         unread = sorted(set(release_row.OWN_VARIABLE.findall(said)) - read)
         named = _SOURCE_FILE.findall(" ".join(map(str, failure.get("sources", ()))))  # type: ignore[union-attr]
         gone = sorted({path for path in named if not (tree / path).is_file()})
-        yield from (f"{failure['id']}: its repair sets {name}, which is not read" for name in unread)  # type: ignore[index, call-overload]
+        yield from (
+            f"{failure['id']}: its repair sets {name}, which is not read" for name in unread
+        )  # type: ignore[index, call-overload]
         yield from (f"{failure['id']}: its source {path} is gone" for path in gone)  # type: ignore[index, call-overload]
 
 
@@ -81,10 +85,14 @@ def _recipes(version: str, tree: Path) -> Iterator[str]:
     for recipe in recipes if keys["refusals"].get("") else ():  # type: ignore[attr-defined]
         unknown = sorted(set(recipe["arguments"].get("additional-config", {})) - top)
         if unknown and (tree / recipe["source"]).is_file():
-            refused[f"{recipe['model']} on {recipe['chip']}: it refuses the key {', '.join(unknown)}"] = None
+            refused[
+                f"{recipe['model']} on {recipe['chip']}: it refuses the key {', '.join(unknown)}"
+            ] = None
     yield from refused
     known = {Path(recipe["source"]).name for recipe in recipes}
-    tutorials = sorted(path.name for path in (tree / TUTORIALS).glob("*.md") if path.name != "index.md")
+    tutorials = sorted(
+        path.name for path in (tree / TUTORIALS).glob("*.md") if path.name != "index.md"
+    )
     new = [name for name in tutorials if name not in known]
     if new:
         yield f"tutorials without a recipe: {', '.join(new)}"
@@ -112,7 +120,11 @@ def _constants(path: Path) -> Mapping[str, Any]:
     found = {}
     for node in ast.parse(path.read_text("utf-8")).body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            value = node.value.args[0] if isinstance(node.value, ast.Call) and node.value.args else node.value
+            value = (
+                node.value.args[0]
+                if isinstance(node.value, ast.Call) and node.value.args
+                else node.value
+            )
             if isinstance(value, (ast.Dict, ast.Set)):
                 found[node.targets[0].id] = ast.literal_eval(value)
     return found
@@ -127,9 +139,13 @@ _CHECKS = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("release", metavar="VERSION", help="of vllm-ascend")
-    parser.add_argument("--looked-through", action="store_true", help="note that somebody did, today")
+    parser.add_argument(
+        "--looked-through", action="store_true", help="note that somebody did, today"
+    )
     wanted = parser.parse_args()
     try:
         with unpacked("vllm-ascend", wanted.release) as tree:
@@ -141,7 +157,9 @@ def main() -> int:
         noted = json.loads(NOTED.read_text("utf-8"))
         for each in noted.values():
             each |= {"release": wanted.release, "read_on": date.today().isoformat()}  # noqa: DTZ011 - a day is enough
-        files.write_atomically(NOTED, (json.dumps(noted, indent=1, ensure_ascii=False) + "\n").encode())
+        files.write_atomically(
+            NOTED, (json.dumps(noted, indent=1, ensure_ascii=False) + "\n").encode()
+        )
     return 0
 
 

@@ -49,14 +49,22 @@ def make(
     venv.create(environment, with_pip=True, clear=True)
     python = environment / "bin" / "python"
     patiently(environment, [python, "-m", "pip", "install", "--quiet", "uv"])
-    install(environment, requirements, constraints=constraints, overrides=overrides, find_links=find_links)
+    install(
+        environment,
+        requirements,
+        constraints=constraints,
+        overrides=overrides,
+        find_links=find_links,
+    )
     stamp(environment, what)
 
 
 def holds(environment: Path, what: str) -> bool:
     """Whether the environment is complete, holds exactly this, and its Python still exists."""
     note = environment / STAMP
-    runs = (environment / "bin" / "python").exists()  # false for a link to a Python that was removed
+    runs = (
+        environment / "bin" / "python"
+    ).exists()  # false for a link to a Python that was removed
     return runs and note.is_file() and note.read_text(encoding="utf-8") == f"{what}\n"
 
 
@@ -139,7 +147,9 @@ def torch_source(python: Path) -> list[str]:
     found = pip_setting(python, "find-links").split()
     found += os.environ.get("PIP_FIND_LINKS", "").split()
     folders = [
-        folder for folder in dict.fromkeys(found) if Path(folder).is_dir() and any(Path(folder).glob("torch-*"))
+        folder
+        for folder in dict.fromkeys(found)
+        if Path(folder).is_dir() and any(Path(folder).glob("torch-*"))
     ]
     if folders:
         return [word for folder in folders for word in ("--find-links", folder)]

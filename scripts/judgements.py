@@ -51,10 +51,14 @@ Answer = TypeVar("Answer")
 
 def main() -> int:
     """Record or compare; returns 1 if records differ, or pytest's exit status if it could not run."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("command", choices=("record", "compare"))
     parser.add_argument("file", type=Path)
-    parser.add_argument("rest", nargs=argparse.REMAINDER, help="options of pytest, or the records to compare with")
+    parser.add_argument(
+        "rest", nargs=argparse.REMAINDER, help="options of pytest, or the records to compare with"
+    )
     options = parser.parse_args()
     if options.command == "record":
         return record(options.file, options.rest)
@@ -64,11 +68,18 @@ def main() -> int:
 def record(file: Path, pytest_options: list[str]) -> int:
     """Run the tests with this plugin and keep the judgements of all their processes in one file."""
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, FOLDER_VARIABLE: folder, "PYTHONPATH": str(Path(__file__).parent)}
+        environment = {
+            **os.environ,
+            FOLDER_VARIABLE: folder,
+            "PYTHONPATH": str(Path(__file__).parent),
+        }
         command = [sys.executable, "-m", "pytest", "-p", Path(__file__).stem, *pytest_options]
         status = subprocess.run(command, check=False, env=environment).returncode
         lines = sorted(
-            line for part in Path(folder).iterdir() for line in part.read_text("utf-8").split("\n") if line
+            line
+            for part in Path(folder).iterdir()
+            for line in part.read_text("utf-8").split("\n")
+            if line
         )
     file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     print(f"{len(lines)} judgements in {file}")
@@ -86,7 +97,9 @@ def compare(files: list[Path]) -> int:
             for line in lost:
                 print(f"  {sign} {line}")
     total = sum(sum(lines.values()) for lines in before.values())
-    print(f"{total} judgements of {len(before)} tests; {len(found)} tests differ, {len(noisy)} left out as noise")
+    print(
+        f"{total} judgements of {len(before)} tests; {len(found)} tests differ, {len(noisy)} left out as noise"
+    )
     return 1 if found else 0
 
 
@@ -108,7 +121,11 @@ def quiet(line: str) -> str:
 
 def differing(before: Mapping[str, Counter[str]], after: Mapping[str, Counter[str]]) -> list[str]:
     """The tests whose judgements are not the same in both records."""
-    return sorted(test for test in {*before, *after} if before.get(test, Counter()) != after.get(test, Counter()))
+    return sorted(
+        test
+        for test in {*before, *after}
+        if before.get(test, Counter()) != after.get(test, Counter())
+    )
 
 
 class Recorder:

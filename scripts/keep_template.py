@@ -21,7 +21,9 @@ def main() -> None:
         archive = template.KEPT / f"{template.export(exported)}.zip"
         with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
             for path in sorted(path for path in exported.rglob("*") if path.is_file()):
-                entry = zipfile.ZipInfo(path.relative_to(exported).as_posix(), (1980, 1, 1, 0, 0, 0))
+                entry = zipfile.ZipInfo(
+                    path.relative_to(exported).as_posix(), (1980, 1, 1, 0, 0, 0)
+                )
                 entry.external_attr = (0o755 if path.stat().st_mode & 0o100 else 0o644) << 16
                 packed.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
     print(archive)

@@ -50,8 +50,12 @@ def release(vllm: Path, transformers: Path) -> Release:
         "plugins": plugins,
         "transcription_only": sorted(transcription_only(vllm, source)),
         "model_types": sorted(types),
-        "tokenizers": sorted(word for word in tokenizers if word[:1].isupper() and "Tokeni" in word),
-        "causal": sorted(set().union(*(strings(auto / "modeling_auto.py", name) for name in CAUSAL))),
+        "tokenizers": sorted(
+            word for word in tokenizers if word[:1].isupper() and "Tokeni" in word
+        ),
+        "causal": sorted(
+            set().union(*(strings(auto / "modeling_auto.py", name) for name in CAUSAL))
+        ),
     }
 
 
@@ -71,24 +75,36 @@ def keys(paths: Iterator[Path], name: str) -> set[str]:
     for value in (value for path in paths for value in mappings(path, name)):
         for node in ast.walk(value):
             first = (
-                node.elts[:1] if isinstance(node, ast.Tuple) else node.keys if isinstance(node, ast.Dict) else []
+                node.elts[:1]
+                if isinstance(node, ast.Tuple)
+                else node.keys
+                if isinstance(node, ast.Dict)
+                else []
             )
             found |= {
-                item.value for item in first if isinstance(item, ast.Constant) and isinstance(item.value, str)
+                item.value
+                for item in first
+                if isinstance(item, ast.Constant) and isinstance(item.value, str)
             }
     return found
 
 
 def strings(path: Path, name: str) -> set[str]:
     nodes = (node for value in mappings(path, name) for node in ast.walk(value))
-    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return {
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
 
 
 def own_configurations(vllm: Path) -> set[str]:
     """The model types for which vLLM has its own configuration class."""
     path = vllm / "transformers_utils" / "config.py"
     calls = (node for value in mappings(path, "_CONFIG_REGISTRY") for node in ast.walk(value))
-    return {key.arg for node in calls if isinstance(node, ast.Call) for key in node.keywords if key.arg}
+    return {
+        key.arg for node in calls if isinstance(node, ast.Call) for key in node.keywords if key.arg
+    }
 
 
 def transcription_only(vllm: Path, registry: str) -> set[str]:

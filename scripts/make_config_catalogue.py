@@ -39,14 +39,18 @@ def row(version: str, folder: Path) -> dict[str, object]:
     """
     package = folder / "vllm_ascend"
     own = ast.parse(
-        (package / "ascend_config.py").read_bytes() if (package / "ascend_config.py").is_file() else b""
+        (package / "ascend_config.py").read_bytes()
+        if (package / "ascend_config.py").is_file()
+        else b""
     )
     classes = {node.name: node for node in own.body if isinstance(node, ast.ClassDef)}
     groups: Iterable[Group] = ()
     if CONFIG in classes and classes[CONFIG].decorator_list:
         groups = _declared(classes, own)
     elif CONFIG in classes:
-        groups = _looked_up(classes, [ast.parse(path.read_bytes()) for path in sorted(package.rglob("*.py"))])
+        groups = _looked_up(
+            classes, [ast.parse(path.read_bytes()) for path in sorted(package.rglob("*.py"))]
+        )
     found = [(path, keys, refusal) for path, keys, refusal in groups if keys]
     return {
         "vllm_ascend": version,
@@ -71,13 +75,21 @@ def _declared(classes: Mapping[str, ast.ClassDef], own: ast.Module) -> Iterator[
         for element in ast.walk(node.value)
         if isinstance(element, ast.Constant)
     )
-    yield "", {str(key) for key in taken_out if not str(key).startswith("_")} | _fields(classes[CONFIG]), refusal
+    yield (
+        "",
+        {str(key) for key in taken_out if not str(key).startswith("_")} | _fields(classes[CONFIG]),
+        refusal,
+    )
     yield from ((path, _fields(node), "") for path, node in _nested(classes, CONFIG))
 
 
 def _fields(node: ast.ClassDef) -> set[str]:
     """The fields of a dataclass that its caller may give."""
-    declared = (part for part in node.body if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name))
+    declared = (
+        part
+        for part in node.body
+        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)
+    )
     return {
         part.target.id  # type: ignore[union-attr]
         for part in declared
@@ -86,7 +98,9 @@ def _fields(node: ast.ClassDef) -> set[str]:
     }
 
 
-def _nested(classes: Mapping[str, ast.ClassDef], name: str, path: str = "") -> Iterator[tuple[str, ast.ClassDef]]:
+def _nested(
+    classes: Mapping[str, ast.ClassDef], name: str, path: str = ""
+) -> Iterator[tuple[str, ast.ClassDef]]:
     """The classes of the fields of a class, by path: eplb_config has EplbConfig."""
     by_key = {each.lower(): each for each in classes if each not in {CONFIG, name}}
     for key in sorted(_fields(classes[name])):
@@ -113,15 +127,24 @@ def _looked_up(classes: Mapping[str, ast.ClassDef], trees: Iterable[ast.Module])
 def _moved(classes: Mapping[str, ast.ClassDef]) -> Iterator[set[str]]:
     """The keys of SchedulerConfig, which are read from the whole option as well."""
     scheduler = classes.get("SchedulerConfig")
-    yield {key for node in ast.walk(scheduler) for key in _asked_by_name(node)} if scheduler else set()
+    yield (
+        {key for node in ast.walk(scheduler) for key in _asked_by_name(node)}
+        if scheduler
+        else set()
+    )
 
 
 def _of_class(
-    classes: Mapping[str, ast.ClassDef], node: ast.ClassDef, path: str, by_holder: Mapping[str, set[str]]
+    classes: Mapping[str, ast.ClassDef],
+    node: ast.ClassDef,
+    path: str,
+    by_holder: Mapping[str, set[str]],
 ) -> Iterator[Group]:
     if "setattr(" in ast.unparse(node):
         return  # takes any key
-    starts = next(part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__")
+    starts = next(
+        part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__"
+    )
     keys = {key for holder, key in _look_ups(node) if holder != OPTION} | by_holder.get(
         path.rpartition(".")[2], set()
     )
@@ -138,7 +161,14 @@ def _of_class(
     said = next((text for text in _endings(node) if UNKNOWN.search(text)), "")
     yield path, keys, said or (KEYWORD if named and not starts.args.kwarg else "")
     for other in classes.values():
-        key = next((key for key in keys if key.replace("_", "") == other.name.lower() and other is not node), "")
+        key = next(
+            (
+                key
+                for key in keys
+                if key.replace("_", "") == other.name.lower() and other is not node
+            ),
+            "",
+        )
         if key:
             yield from _of_class(classes, other, f"{path}.{key}", by_holder)
 
@@ -174,13 +204,23 @@ def _last_name(node: ast.expr) -> str:
         node = node.values[0]
     if isinstance(node, ast.Constant):
         return str(node.value)
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return (
+        node.attr
+        if isinstance(node, ast.Attribute)
+        else node.id
+        if isinstance(node, ast.Name)
+        else ""
+    )
 
 
 def _asked_by_name(node: ast.AST) -> Iterator[str]:
     """The key in `self._get_config_value(config, "key", …)`."""
     if isinstance(node, ast.Call) and _BY_NAME.search(ast.unparse(node.func)):
-        texts = (each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str))
+        texts = (
+            each.value
+            for each in node.args
+            if isinstance(each, ast.Constant) and isinstance(each.value, str)
+        )
         yield from list(texts)[:1]
 
 
@@ -193,7 +233,9 @@ def _endings(tree: ast.AST) -> Iterator[str]:
         if isinstance(said, ast.Constant) and isinstance(said.value, str):
             yield said.value
         elif isinstance(said, ast.JoinedStr):
-            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in said.values)
+            yield "".join(
+                str(part.value) if isinstance(part, ast.Constant) else "…" for part in said.values
+            )
 
 
 def catalogue(known: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -214,7 +256,11 @@ def catalogue(known: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> di
         }
         for rule in known["rules"]
     ]
-    return {"source": SOURCE, "rules": rules, "releases": [by_release[each] for each in _newest_first(by_release)]}
+    return {
+        "source": SOURCE,
+        "rules": rules,
+        "releases": [by_release[each] for each in _newest_first(by_release)],
+    }
 
 
 def _newest_first(releases: Iterable[str]) -> list[str]:

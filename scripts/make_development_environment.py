@@ -19,7 +19,9 @@ OLDEST, NEWEST = (3, 10), (3, 14)
 
 def main() -> int:
     """Make the environment, or only check the Python; returns 2 if the kit does not run on it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("environment", nargs="?", default=".venv")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()

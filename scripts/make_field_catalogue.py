@@ -53,7 +53,9 @@ def limits(metadata: typing.Iterable[object]) -> list[float | None]:
 
 def _annotations(record: type) -> Iterator[tuple[str, object]]:
     hints = typing.get_type_hints(record, include_extras=True)
-    yield from ((field.name, hints[field.name]) for field in dataclasses.fields(record) if field.init)
+    yield from (
+        (field.name, hints[field.name]) for field in dataclasses.fields(record) if field.init
+    )
 
 
 def _is_own(part: object) -> bool:
@@ -67,7 +69,11 @@ def _is_own(part: object) -> bool:
 
 def _entry(record: type, name: str, annotation: object) -> Entry:
     entry = _asked(record, name, annotation)
-    records = (part for part in _parts(annotation) if isinstance(part, type) and dataclasses.is_dataclass(part))
+    records = (
+        part
+        for part in _parts(annotation)
+        if isinstance(part, type) and dataclasses.is_dataclass(part)
+    )
     nested = next(records, None) if entry else None
     inner = {key: _asked(nested, key, of) for key, of in _annotations(nested)} if nested else {}
     return entry | ({"fields": inner} if inner else {})
@@ -88,12 +94,18 @@ def _asked(record: type, name: str, annotation: object) -> Entry:
     parts = list(_parts(annotation))
     if any(map(_is_own, parts)):
         return {}
-    takes = [kind for kind, values in VALUES.items() if any(_is_taken(record, name, value) for value in values)]
+    takes = [
+        kind
+        for kind, values in VALUES.items()
+        if any(_is_taken(record, name, value) for value in values)
+    ]
     takes += ["list"] if not {list, tuple, set, frozenset}.isdisjoint(parts) else []
     takes += ["object"] if dict in parts or any(map(dataclasses.is_dataclass, parts)) else []
     entry: Entry = {}
     if "text" not in takes and str not in parts:
-        choices = sorted({each for word in _words(parts) for each in (word, word.lower(), word.upper())})
+        choices = sorted(
+            {each for word in _words(parts) for each in (word, word.lower(), word.upper())}
+        )
         entry["choices"] = [word for word in choices if _is_taken(record, name, word)]
     if "text" not in takes and (str in parts or entry.get("choices")):
         takes.append("text")

@@ -44,7 +44,11 @@ def main() -> None:
     parser = _parser()
     version = importlib.import_module("vllm").__version__.partition("+")[0]
     ranges = dict(_ranges())
-    options = [_option(parser, action, ranges) for action in parser._actions if action.option_strings]  # noqa: SLF001
+    options = [
+        _option(parser, action, ranges)
+        for action in parser._actions  # noqa: SLF001
+        if action.option_strings
+    ]
     head = {
         "vllm": version,
         "origin": f"the argument parser of vLLM {version}, asked by scripts/make_flag_catalogue.py",
@@ -55,7 +59,9 @@ def main() -> None:
     text = variables.text({**head, "variables": found, "options": options})
     path = folder / f"vllm-{version}.json"
     path.write_text(text, encoding="utf-8")
-    print(f"{path}: {len(options)} options, {len(found)} variables, {len(ranges)} ranges, {sorted(head['known'])}")  # type: ignore[call-overload]
+    print(
+        f"{path}: {len(options)} options, {len(found)} variables, {len(ranges)} ranges, {sorted(head['known'])}"
+    )  # type: ignore[call-overload]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -126,7 +132,11 @@ def _fields(flags: Sequence[str], inner: object) -> Option:
 def _ranges() -> Iterator[tuple[str, list[float | None]]]:
     """The limits of each configuration field: at least, more than, at most, less than."""
     config = importlib.import_module("vllm.config")
-    records = [each for each in vars(config).values() if isinstance(each, type) and dataclasses.is_dataclass(each)]
+    records = [
+        each
+        for each in vars(config).values()
+        if isinstance(each, type) and dataclasses.is_dataclass(each)
+    ]
     for record in records:
         for name, field in getattr(record, "__pydantic_fields__", {}).items():
             if limits := fields.limits(field.metadata):
@@ -149,7 +159,10 @@ REGISTRIES = {
     "--load-format": ("vllm.model_executor.model_loader", "_LOAD_FORMAT_TO_MODEL_LOADER"),
     "--tool-call-parser": ("vllm.tool_parsers", "ToolParserManager.list_registered"),
     "--reasoning-parser": ("vllm.reasoning", "ReasoningParserManager.list_registered"),
-    "--attention-backend": ("vllm.v1.attention.backends.registry", "AttentionBackendEnum.__members__"),
+    "--attention-backend": (
+        "vllm.v1.attention.backends.registry",
+        "AttentionBackendEnum.__members__",
+    ),
 }
 
 if __name__ == "__main__":

@@ -34,14 +34,18 @@ def template(root: Path) -> Catalog:
     """The messages of a folder, with the files that use them."""
     with (ROOT / "babel.cfg").open(encoding="utf-8") as file:
         methods, options = parse_mapping_cfg(file)
-    found = Catalog(project="npu-adapter-kit", header_comment="", fuzzy=False, creation_date=NO_DATE)
+    found = Catalog(
+        project="npu-adapter-kit", header_comment="", fuzzy=False, creation_date=NO_DATE
+    )
     for place, _, message, _, _ in extract_from_dir(root, methods, options, FUNCTIONS):
         found.add(message, auto_comments=[place])
     return found
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--release", action="store_true")
     options = parser.parse_args()
@@ -55,7 +59,11 @@ def main() -> int:
         known.revision_date = NO_DATE
         without = [str(each.id) for each in known if each.id and (each.fuzzy or not each.string)]
         if not options.check:
-            print(*(f"no translation of {message!r}" for message in without), sep="\n", end="\n" * bool(without))
+            print(
+                *(f"no translation of {message!r}" for message in without),
+                sep="\n",
+                end="\n" * bool(without),
+            )
         if not (options.check or options.release):
             with file.open("wb") as text, file.with_suffix(".mo").open("wb") as compiled:
                 write_po(text, known, width=116, sort_output=True)

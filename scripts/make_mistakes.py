@@ -52,7 +52,9 @@ MISTAKES = (
     BEFORE_THE_LAUNCH.format("sudo sysctl -w vm.swappiness=0"),
     BEFORE_THE_LAUNCH.format("conda activate serve"),
     BEFORE_THE_LAUNCH.format("export ASCEND_RT_VISIBLE_DEVICES=0,1,2,3"),
-    BEFORE_THE_LAUNCH.format("export HF_HUB_OFFLINE=0 HF_TOKEN=hf_" + "abcdefghijklmnopqrstuvwxyz01234567"),
+    BEFORE_THE_LAUNCH.format(
+        "export HF_HUB_OFFLINE=0 HF_TOKEN=hf_" + "abcdefghijklmnopqrstuvwxyz01234567"
+    ),
     BEFORE_THE_LAUNCH.format('touch "$MODEL_PATH/started"'),
     BEFORE_THE_LAUNCH.format("cd /workspace/server"),
     "sed -i 's/^exec vllm serve/exec python3.8 -m vllm.entrypoints.openai.api_server --model/' deploy.sh",
@@ -77,18 +79,24 @@ class Adapter:
         """A fresh repository, with nothing wrong."""
         fresh = self.folder / "fresh"
         if not fresh.exists():
-            self.kit("en", "new", "fresh", "--defaults", "--weights", str(WEIGHTS), "--npu", "910B4")
+            self.kit(
+                "en", "new", "fresh", "--defaults", "--weights", str(WEIGHTS), "--npu", "910B4"
+            )
         shutil.rmtree(self.repository, ignore_errors=True)
         shutil.copytree(fresh, self.repository, symlinks=True)
 
     def run(self, command: str) -> None:
         """Run a command of the shell in the repository, and commit what it changed."""
         identity = {
-            f"GIT_{who}_{what}": "me@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+            f"GIT_{who}_{what}": "me@example.org"
+            for who in ("AUTHOR", "COMMITTER")
+            for what in ("NAME", "EMAIL")
         }
         commit = "git add --all && git commit --quiet --allow-empty --message change"
         script = f"{command}\n{commit}"
-        subprocess.run(["sh", "-ec", script], cwd=self.repository, check=True, env={**os.environ, **identity})
+        subprocess.run(
+            ["sh", "-ec", script], cwd=self.repository, check=True, env={**os.environ, **identity}
+        )
 
     def said(self, language: str) -> str:
         """What `verify --quiet` prints of the last commit."""
@@ -125,7 +133,11 @@ def sections() -> dict[str, str]:
 
 def _section(number: int, mistake: str, lines: list[str]) -> str:
     name = _CHECK.findall(lines[-1])[0]
-    return f"\n## {number}. {name}\n\n```bash\n{mistake}\n```\n\n```console\n" + "\n".join(lines) + "\n```\n"
+    return (
+        f"\n## {number}. {name}\n\n```bash\n{mistake}\n```\n\n```console\n"
+        + "\n".join(lines)
+        + "\n```\n"
+    )
 
 
 def main() -> None:

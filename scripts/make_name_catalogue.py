@@ -25,7 +25,15 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from healthcheck.stages.plan.importable import ANY, FOREIGN, MODULES, OPEN_END, RELEASES, REST, spanned
+from healthcheck.stages.plan.importable import (
+    ANY,
+    FOREIGN,
+    MODULES,
+    OPEN_END,
+    RELEASES,
+    REST,
+    spanned,
+)
 
 _BUILT = {
     "vllm": (
@@ -65,7 +73,9 @@ def package(tree: Path, name: str) -> Package:
     found = {}
     for path in sorted((tree / name).rglob("*.py")):
         module, is_package = _module(path.relative_to(tree))
-        found[module] = _names(path.read_text("utf-8"), module if is_package else module.rpartition(".")[0])
+        found[module] = _names(
+            path.read_text("utf-8"), module if is_package else module.rpartition(".")[0]
+        )
     for module in _BUILT[name]:
         found.setdefault(f"{name}.{module}", Names()).defined.add(ANY)
     for module in found:
@@ -129,7 +139,11 @@ def _strings(value: ast.expr) -> set[str]:
         parts = value.keys
     elif isinstance(value, (ast.List, ast.Tuple, ast.Set)):
         parts = value.elts
-    return {part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+    return {
+        part.value
+        for part in parts
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    }
 
 
 class _Reader:
@@ -154,7 +168,11 @@ class _Reader:
             case ast.Import():
                 for each in node.names:
                     top = each.name.partition(".")[0]
-                    place = self.names.imported if top == self._own and each.asname else self.names.foreign
+                    place = (
+                        self.names.imported
+                        if top == self._own and each.asname
+                        else self.names.foreign
+                    )
                     place.add(each.asname or top)
             case ast.ImportFrom():
                 self._import_from(node)
@@ -189,20 +207,34 @@ class _Reader:
             if each.name == "*":
                 self.names.stars.append(source)
             else:
-                (self.names.imported if is_own else self.names.foreign).add(each.asname or each.name)
+                (self.names.imported if is_own else self.names.foreign).add(
+                    each.asname or each.name
+                )
 
     def _of_getattr(self, function: ast.FunctionDef) -> set[str]:
         """The names that a module's __getattr__ knows; ANY if tables and constants do not have them."""
         constants, mentioned, raises = set(), set(), False
         for node in ast.walk(function):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and node.value.isidentifier()
+            ):
                 constants.add(node.value)
             elif isinstance(node, ast.Name) and node.id in self._tables:
                 mentioned |= self._tables[node.id]
-            elif isinstance(node, ast.Attribute) and node.attr in {"startswith", "endswith", "match"}:
+            elif isinstance(node, ast.Attribute) and node.attr in {
+                "startswith",
+                "endswith",
+                "match",
+            }:
                 return {ANY}
-            raises = raises or (isinstance(node, ast.Raise) and "AttributeError" in ast.unparse(node))
-        looks_elsewhere = not (constants | mentioned) and "getattr(" in ast.unparse(ast.Module(function.body, []))
+            raises = raises or (
+                isinstance(node, ast.Raise) and "AttributeError" in ast.unparse(node)
+            )
+        looks_elsewhere = not (constants | mentioned) and "getattr(" in ast.unparse(
+            ast.Module(function.body, [])
+        )
         return constants | mentioned if raises and not looks_elsewhere else {ANY}
 
 
@@ -211,14 +243,21 @@ def _bodies(node: ast.stmt) -> Iterator[list[ast.stmt]]:
     if isinstance(node, ast.If):
         if not _is_for_type_checkers(node.test):
             yield node.body
-            if not (isinstance(node.test, ast.UnaryOp) and _is_for_type_checkers(node.test.operand)):
+            if not (
+                isinstance(node.test, ast.UnaryOp) and _is_for_type_checkers(node.test.operand)
+            ):
                 yield node.orelse
     elif isinstance(node, (ast.For, ast.While)):
         yield from (node.body, node.orelse)
     elif isinstance(node, ast.With):
         yield node.body
     elif isinstance(node, ast.Try):
-        yield from (node.body, *(handler.body for handler in node.handlers), node.orelse, node.finalbody)
+        yield from (
+            node.body,
+            *(handler.body for handler in node.handlers),
+            node.orelse,
+            node.finalbody,
+        )
     elif isinstance(node, ast.Match):
         yield from (case.body for case in node.cases)
 
@@ -264,7 +303,9 @@ def _end(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
 
 
-def with_release(data: Mapping[str, object], name: str, version: str, found: Package) -> dict[str, object]:
+def with_release(
+    data: Mapping[str, object], name: str, version: str, found: Package
+) -> dict[str, object]:
     """The content of the file with a release of a package added, or replaced."""
     known: Mapping[str, object] = data.get(name) or {RELEASES: [], FOREIGN: "", MODULES: {}}  # type: ignore[assignment]
     before: list[str] = list(known[RELEASES])  # type: ignore[call-overload]
@@ -276,9 +317,16 @@ def with_release(data: Mapping[str, object], name: str, version: str, found: Pac
             _hold(held, module, each, True, version)
         for each in names.imported - names.defined:
             _hold(held, module, each, False, version)
-    foreign = {*str(known[FOREIGN]).split(), *_public(set().union(*(names.foreign for names in found.values())))}
+    foreign = {
+        *str(known[FOREIGN]).split(),
+        *_public(set().union(*(names.foreign for names in found.values()))),
+    }
     releases = sorted({*before, version}, key=Version)
-    content = {RELEASES: releases, FOREIGN: " ".join(sorted(foreign)), MODULES: _packed(held, releases)}
+    content = {
+        RELEASES: releases,
+        FOREIGN: " ".join(sorted(foreign)),
+        MODULES: _packed(held, releases),
+    }
     return {**data, name: content}
 
 
@@ -287,7 +335,9 @@ _Held = dict[str, dict[tuple[str, bool], set[str]]]
 
 
 def _hold(held: _Held, module: str, name: str, is_defined: bool, version: str) -> None:
-    if not name.startswith("_") or (module == module.partition(".")[0] and name.startswith("__version")):
+    if not name.startswith("_") or (
+        module == module.partition(".")[0] and name.startswith("__version")
+    ):
         held.setdefault(module, {}).setdefault((name, is_defined), set()).add(version)
 
 
@@ -315,7 +365,9 @@ def _packed(held: _Held, releases: Sequence[str]) -> dict[str, dict[str, str]]:
         groups: dict[str, tuple[list[str], list[str]]] = {}
         for (each, is_defined), versions in sorted(names.items()):
             if versions and each:
-                groups.setdefault(_span(versions, releases), ([], []))[0 if is_defined else 1].append(each)
+                groups.setdefault(_span(versions, releases), ([], []))[
+                    0 if is_defined else 1
+                ].append(each)
         there = names.get(("", True), set())
         if there - {each for span in groups for each in spanned(span, releases)}:
             groups.setdefault(_span(there, releases), ([], []))
@@ -346,9 +398,13 @@ def _span(versions: set[str], releases: Sequence[str]) -> str:
 def text(data: Mapping[str, object]) -> str:
     """The file, with a line for each module."""
     packages = [(name, known) for name, known in data.items() if isinstance(known, dict)]
-    parts = [' "source": "the syntax trees of each release; written by scripts/make_name_catalogue.py"']
+    parts = [
+        ' "source": "the syntax trees of each release; written by scripts/make_name_catalogue.py"'
+    ]
     for name, known in packages:
-        modules = ",\n".join(f"  {json.dumps(each)}: {json.dumps(spans)}" for each, spans in known[MODULES].items())
+        modules = ",\n".join(
+            f"  {json.dumps(each)}: {json.dumps(spans)}" for each, spans in known[MODULES].items()
+        )
         head = f'"{RELEASES}": {json.dumps(known[RELEASES])}, "{FOREIGN}": {json.dumps(known[FOREIGN])}'
         parts.append(f' "{name}": {{{head}, "{MODULES}": {{\n{modules}\n }}}}')
     return "{\n" + ",\n".join(parts) + "\n}\n"

@@ -31,7 +31,9 @@ _RELEASE = re.compile(
 )
 _KNOWN_ISSUES = re.compile(r"^### Known Issues?\n(.*?)(?=^### |\Z)", re.MULTILINE | re.DOTALL)
 _RESTRICTED = re.compile(r"model[-\u2010\u2011](?:restricted|focused)")
-_MODELS = re.compile(r"(?:validated models include|flagship models:) (?P<models>.*?)(?:\. |, and hardens)")
+_MODELS = re.compile(
+    r"(?:validated models include|flagship models:) (?P<models>.*?)(?:\. |, and hardens)"
+)
 _LINKS = re.compile(r"\s*\[[^\]]*\]\((?:<)?https?://[^)]*\)†?|<https?://\S+>")
 _ISSUE = re.compile(r"vllm-ascend/(?:issues|pull)/(\d+)")
 _SPELLED = re.compile(r"`([^`]+)`")
@@ -70,11 +72,18 @@ def restricted_to(text: str) -> list[str]:
     return re.split(r", (?:and )?", found["models"]) if found else []
 
 
-def _of_earlier_candidates(release: Mapping[str, Any], every: Iterable[Mapping[str, Any]]) -> list[str]:
+def _of_earlier_candidates(
+    release: Mapping[str, Any], every: Iterable[Mapping[str, Any]]
+) -> list[str]:
     """What an earlier candidate of the same version says, for one that repairs it."""
     version = Version(release["vllm_ascend"])
-    same = (each for each in every if Version(each["vllm_ascend"]).base_version == version.base_version)
-    return next((each["restricted_to"] for each in same if version.is_prerelease and each["restricted_to"]), [])
+    same = (
+        each for each in every if Version(each["vllm_ascend"]).base_version == version.base_version
+    )
+    return next(
+        (each["restricted_to"] for each in same if version.is_prerelease and each["restricted_to"]),
+        [],
+    )
 
 
 def _issue(line: str) -> dict[str, Any]:
@@ -93,11 +102,18 @@ def notes_text(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def matrix_row(version: str, tree: Path) -> dict[str, Any]:
     """The row of a release: models without support, models that were not tried, features that a model lacks."""
-    found: dict[str, Any] = {"vllm_ascend": version, "unsupported": {}, "untested": [], "without": []}
+    found: dict[str, Any] = {
+        "vllm_ascend": version,
+        "unsupported": {},
+        "untested": [],
+        "without": [],
+    }
     path = tree / MATRIX
     tab, head = "", []  # type: tuple[str, list[str]]
     for line in path.read_text("utf-8").splitlines() if path.is_file() else ():
-        tab = line[4:].strip('" ') if line.startswith("===") else "" if line.startswith("#") else tab
+        tab = (
+            line[4:].strip('" ') if line.startswith("===") else "" if line.startswith("#") else tab
+        )
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if not line.strip().startswith("|") or len(cells) < 3 or set(cells[0]) <= set("-: "):
             continue
@@ -105,17 +121,26 @@ def matrix_row(version: str, tree: Path) -> dict[str, Any]:
             head = cells
             continue
         _note(found, dict(zip(head, cells, strict=False)), tab)
-    return found | {"not_computed": not_computed(tree / "vllm_ascend" / "attention" / "attention_v1.py")}
+    return found | {
+        "not_computed": not_computed(tree / "vllm_ascend" / "attention" / "attention_v1.py")
+    }
 
 
 def _note(found: dict[str, Any], row: Mapping[str, str], tab: str) -> None:
-    model, support = row["Model"].replace("<br>", "/"), row.get("Support") or row.get("Supported") or ""
+    model, support = (
+        row["Model"].replace("<br>", "/"),
+        row.get("Support") or row.get("Supported") or "",
+    )
     if support == NO:
         issue = re.search(r"issues/(\d+)", row.get("Note", ""))
         found["unsupported"][model] = int(issue[1]) if issue else None
     elif support == UNTESTED:
         found["untested"].append(model)
-    lacks = [feature for feature, cell in row.items() if cell == NO and feature not in {"Support", "Supported"}]
+    lacks = [
+        feature
+        for feature, cell in row.items()
+        if cell == NO and feature not in {"Support", "Supported"}
+    ]
     if lacks:
         found["without"].append(
             {"model": model, "hardware": row.get("Supported Hardware") or tab, "features": lacks}
@@ -135,7 +160,11 @@ def matrix(known: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> dict[
     by_release = {row["vllm_ascend"]: row for row in [*known["releases"], *rows]}
     newest_first = sorted(by_release, key=Version, reverse=True)
     head = {name: value for name, value in known.items() if name not in {"source", "releases"}}
-    return {"source": MATRIX_SOURCE, **head, "releases": [by_release[each] for each in newest_first]}
+    return {
+        "source": MATRIX_SOURCE,
+        **head,
+        "releases": [by_release[each] for each in newest_first],
+    }
 
 
 def matrix_text(catalogue: Mapping[str, Any]) -> str:
@@ -152,10 +181,19 @@ def _text(catalogue: Mapping[str, Any]) -> str:
     """The text of a file, with one entry of a list or an object a line."""
     parts = []
     for name, value in catalogue.items():
-        lines = [json.dumps(each, ensure_ascii=False) for each in value] if isinstance(value, list) else []
+        lines = (
+            [json.dumps(each, ensure_ascii=False) for each in value]
+            if isinstance(value, list)
+            else []
+        )
         if isinstance(value, dict):
-            lines = [f"{json.dumps(key)}: {json.dumps(each, ensure_ascii=False)}" for key, each in value.items()]
+            lines = [
+                f"{json.dumps(key)}: {json.dumps(each, ensure_ascii=False)}"
+                for key, each in value.items()
+            ]
         ends = "[]" if isinstance(value, list) else "{}"
-        body = f"{ends[0]}\n  " + ",\n  ".join(lines) + f"\n {ends[1]}" if lines else json.dumps(value)
+        body = (
+            f"{ends[0]}\n  " + ",\n  ".join(lines) + f"\n {ends[1]}" if lines else json.dumps(value)
+        )
         parts.append(f" {json.dumps(name)}: {body}")
     return "{\n" + ",\n".join(parts) + "\n}\n"

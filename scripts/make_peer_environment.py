@@ -31,13 +31,25 @@ import environments
 ROOT = Path(__file__).resolve().parents[1]
 PEERS = {
     "fleet": ("--editable", f"{ROOT}[fleet]", "ray==2.60.0"),
-    "mutants": ("--editable", str(ROOT), "mutmut==3.8.0", "pytest<9.2", "pytest-timeout>=2.3", "hypothesis>=6.100"),
+    "mutants": (
+        "--editable",
+        str(ROOT),
+        "mutmut==3.8.0",
+        "pytest<9.2",
+        "pytest-timeout>=2.3",
+        "hypothesis>=6.100",
+    ),
     "aisbench": ("ais-bench-benchmark==3.1.20260630", "pyarrow<20", "setuptools<80"),
     "lm-eval": ("lm-eval[api]==0.4.13",),
     "evalscope": ("evalscope==1.14.1",),
     "transformers": ("transformers[serving]==5.23.0",),
     "litellm": ("litellm[proxy]==1.106.2",),
-    "fastchat": ("fschat[model_worker]==0.2.36", "transformers>=4.51,<5", "pydantic<2", "fastapi<0.113"),
+    "fastchat": (
+        "fschat[model_worker]==0.2.36",
+        "transformers>=4.51,<5",
+        "pydantic<2",
+        "fastapi<0.113",
+    ),
     "llama-cpp": ("llama-cpp-python[server]==0.3.36", "gguf==0.19.0"),
 }
 CONSTRAINTS = ("torch==2.13.0",)
@@ -67,7 +79,9 @@ COMPILER = (
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("peer", choices=PEERS)
     peer: str = parser.parse_args().peer
     environment = ROOT / f".venv-{peer}"
@@ -75,10 +89,16 @@ def main() -> int:
         compile_wheel(COMPILED[peer])
     find_links = [WHEELS] if peer in COMPILED else []
     environments.make(
-        environment, ", ".join(PEERS[peer]), PEERS[peer], constraints=CONSTRAINTS, find_links=find_links
+        environment,
+        ", ".join(PEERS[peer]),
+        PEERS[peer],
+        constraints=CONSTRAINTS,
+        find_links=find_links,
     )
     quiet = {**os.environ, "LOGDIR": "", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-    subprocess.run([environment / "bin/python", "-c", f"import {FIRST_COMMAND[peer]}"], check=True, env=quiet)
+    subprocess.run(
+        [environment / "bin/python", "-c", f"import {FIRST_COMMAND[peer]}"], check=True, env=quiet
+    )
     (environment / "ready").touch()
     return 0
 
@@ -90,7 +110,17 @@ def compile_wheel(requirement: str) -> None:
         return
     options = [word for setting in COMPILER for word in ("--config-settings", setting)]
     subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", WHEELS, *options, requirement],
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "--no-deps",
+            "--wheel-dir",
+            WHEELS,
+            *options,
+            requirement,
+        ],
         check=True,
         env={**os.environ, "CMAKE_BUILD_PARALLEL_LEVEL": "1"},
     )

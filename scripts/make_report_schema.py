@@ -26,7 +26,9 @@ FILE = Path(__file__).resolve().parents[1] / "docs" / "report.schema.json"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     wanted = json_text.dump(_schema())
@@ -43,7 +45,13 @@ def _schema() -> dict[str, JsonValue]:
     """The JSON Schema (draft 2020-12), each property with its description."""
     made = msgspec.json.schema(schema.ReportDocument)
     definitions = cast("dict[str, dict[str, JsonValue]]", made["$defs"])
-    for record in (Recorded, Edit, schema.FindingDocument, schema.CheckDocument, schema.ReportDocument):
+    for record in (
+        Recorded,
+        Edit,
+        schema.FindingDocument,
+        schema.CheckDocument,
+        schema.ReportDocument,
+    ):
         described = definitions[record.__name__]
         about, descriptions = _documented(record)
         described["description"] = about

@@ -49,7 +49,10 @@ class Sources:
     def __init__(self, paths: Iterable[Path]) -> None:
         self.trees = [ast.parse(path.read_text("utf-8")) for path in sorted(paths)]
         self.classes = {
-            node.name: node for tree in self.trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+            node.name: node
+            for tree in self.trees
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ClassDef)
         }
         self.constants = {name: value for tree in self.trees for name, value in constants(tree)}
 
@@ -106,7 +109,9 @@ def row(version: str, folder: Path) -> dict[str, object]:
         "schemes": {chip: sorted(labels) for chip, labels in chips.items()},
         "compressed_tensors": sorted(compressed_tensors(own, schemes)),
         "reads": {scheme.label: keys for scheme in schemes if (keys := reads(own, scheme))},
-        "fp8_in_blocks": any("_verify_block_quantization" in ast.unparse(tree) for tree in own.trees),
+        "fp8_in_blocks": any(
+            "_verify_block_quantization" in ast.unparse(tree) for tree in own.trees
+        ),
         "fp8_of_minimax": fp8_of_minimax(package),
         "attention": attention(package),
     }
@@ -126,7 +131,9 @@ def fp8_of_minimax(package: Path) -> dict[str, str]:
         return {}
     if not second.exists() or "dequantize_fp8" not in second.read_text("utf-8"):
         return {"any": "disputed", "950": "disputed"}
-    again = re.search(r"if \w+ == FP8_METHOD(.*):", (package / "quantization" / "utils.py").read_text("utf-8"))
+    again = re.search(
+        r"if \w+ == FP8_METHOD(.*):", (package / "quantization" / "utils.py").read_text("utf-8")
+    )
     if again is None:
         return {"any": "expanded", "950": "expanded"}
     return {"any": "expanded"} if "A5" in again[1] else {}
@@ -135,7 +142,10 @@ def fp8_of_minimax(package: Path) -> dict[str, str]:
 def attention(package: Path) -> dict[str, object]:
     """How it treats --attention-backend and --kv-cache-dtype: see Attention in healthcheck/ascend/schemes.py."""
     platform = ast.parse((package / "platform.py").read_text("utf-8"))
-    texts = [text_of(package / "attention" / "attention_v1.py"), text_of(package / "device" / "device_op.py")]
+    texts = [
+        text_of(package / "attention" / "attention_v1.py"),
+        text_of(package / "device" / "device_op.py"),
+    ]
     return {
         "backend": backend(platform),
         "fp8_needs_950": any(is_fp8_assertion(node) for node in ast.walk(platform)),
@@ -158,9 +168,13 @@ def backend(platform: ast.Module) -> str:
     named = choice.args.args[1].arg
     uses = sum(isinstance(node, ast.Name) and node.id == named for node in ast.walk(choice))
     compared = [
-        node for node in ast.walk(choice) if isinstance(node, ast.Compare) and ast.unparse(node.left) == named
+        node
+        for node in ast.walk(choice)
+        if isinstance(node, ast.Compare) and ast.unparse(node.left) == named
     ]
-    of_flash = sum(ast.unparse(node.comparators[0]).endswith("Enum.FLASH_ATTN") for node in compared)
+    of_flash = sum(
+        ast.unparse(node.comparators[0]).endswith("Enum.FLASH_ATTN") for node in compared
+    )
     return "own" if not uses else "flash-attn" if uses == of_flash else ""
 
 
@@ -168,7 +182,10 @@ def is_fp8_assertion(node: ast.AST) -> bool:
     """`if … cache_dtype == "fp8" …: assert …supports(…FP8_ATTENTION)`."""
     if not isinstance(node, ast.If) or "cache_dtype == 'fp8'" not in ast.unparse(node.test):
         return False
-    return any(isinstance(step, ast.Assert) and "FP8_ATTENTION" in ast.unparse(step.test) for step in node.body)
+    return any(
+        isinstance(step, ast.Assert) and "FP8_ATTENTION" in ast.unparse(step.test)
+        for step in node.body
+    )
 
 
 def is_sparse_reset(node: ast.AST) -> bool:
@@ -181,29 +198,44 @@ def is_sparse_reset(node: ast.AST) -> bool:
 
 def writes_16_bits(tree: ast.Module) -> bool:
     """Whether the operator that takes 16 bits only writes keys and values on a 910B or an A3."""
-    holders = (node for node in tree.body if isinstance(node, ast.ClassDef) and not re.search("310P|A5", node.name))
+    holders = (
+        node
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and not re.search("310P|A5", node.name)
+    )
     return any("torch_npu._npu_reshape_and_cache" in ast.unparse(node) for node in holders)
 
 
 def methods(package: Path, own: Sources) -> Iterator[str]:
     """supported_quantization of the platform's class: the methods that vLLM accepts."""
     for node in ast.walk(ast.parse((package / "platform.py").read_text("utf-8"))):
-        named = isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "supported_quantization"
+        named = (
+            isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "supported_quantization"
+        )
         if named and isinstance(node.value, ast.List):
             yield from (own.text(element) for element in node.value.elts)
 
 
 def registered(sources: Sources) -> list[Scheme]:
     """The schemes of the sources, by their decorators."""
-    return sorted({scheme.label: scheme for scheme in decorated(sources)}.values(), key=lambda scheme: scheme.label)
+    return sorted(
+        {scheme.label: scheme for scheme in decorated(sources)}.values(),
+        key=lambda scheme: scheme.label,
+    )
 
 
 def decorated(sources: Sources) -> Iterator[Scheme]:
     for node in sources.classes.values():
         for call in node.decorator_list:
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "register_scheme":
+            if (
+                isinstance(call, ast.Call)
+                and isinstance(call.func, ast.Name)
+                and call.func.id == "register_scheme"
+            ):
                 name, layer = map(sources.text, call.args)
-                yield Scheme(name=name.upper() if name == "fp8" else name, layer=layer, cls=node.name)
+                yield Scheme(
+                    name=name.upper() if name == "fp8" else name, layer=layer, cls=node.name
+                )
 
 
 def needs_newest(sources: Sources, scheme: Scheme) -> bool:
@@ -228,7 +260,10 @@ def reads(sources: Sources, scheme: Scheme) -> list[str]:
     found: set[str] = set()
     for node in sources.family(scheme.cls):
         for part in ast.walk(node):
-            if isinstance(part, ast.Attribute) and ast.unparse(part.value).rpartition(".")[2] == "hf_config":
+            if (
+                isinstance(part, ast.Attribute)
+                and ast.unparse(part.value).rpartition(".")[2] == "hf_config"
+            ):
                 found.add(part.attr)
     return sorted(found - {"model_type"})
 
@@ -239,7 +274,10 @@ def compressed_tensors(sources: Sources, schemes: list[Scheme]) -> set[str]:
     found: set[str] = set()
     for tree in sources.trees:
         for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef) and node.name in {"_detect_quant_type", "_get_scheme_from_parts"}:
+            if isinstance(node, ast.FunctionDef) and node.name in {
+                "_detect_quant_type",
+                "_get_scheme_from_parts",
+            }:
                 for each in ast.walk(node):
                     if isinstance(each, ast.Return) and isinstance(each.value, ast.Constant):
                         found.add(str(each.value.value))

@@ -89,7 +89,9 @@ def needs(found: set[tuple[str, str]]) -> dict[str, list[str]]:
 
 def _top_levels(program: str) -> set[str]:
     """The top-level modules that a Python without site-packages has loaded after a program."""
-    done = subprocess.run([*_PLAIN, program + "\n" + _LOADED], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [*_PLAIN, program + "\n" + _LOADED], capture_output=True, text=True, check=True
+    )
     return set(done.stdout.split())
 
 

@@ -30,7 +30,9 @@ def main(arguments: list[str]) -> int:
     for room in sorted(set(now) | set(then)):
         print(f"{room:<28}{now[room]:>12,}{now[room] - then[room]:>+10,}")
     extensions = sum(count for room, count in now.items() if room.startswith("extensions"))
-    print(f"{'in all':<28}{now.total():>12,}{now.total() - then.total():>+10,}  ({extensions:,} in extensions)")
+    print(
+        f"{'in all':<28}{now.total():>12,}{now.total() - then.total():>+10,}  ({extensions:,} in extensions)"
+    )
     return 0
 
 
@@ -74,7 +76,9 @@ def committed(revision: str) -> Iterator[tuple[str, str]]:
 
 def git(*arguments: str) -> str:
     """What git prints."""
-    done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise SystemExit(f"mass: {done.stderr.strip()}")
     return done.stdout

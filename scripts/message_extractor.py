@@ -44,19 +44,30 @@ def paragraphs(text: str) -> list[str]:
     return found
 
 
-def of_python(file: BinaryIO, keywords: Collection[str], tags: Collection[str], options: object) -> Iterator[Found]:
+def of_python(
+    file: BinaryIO, keywords: Collection[str], tags: Collection[str], options: object
+) -> Iterator[Found]:
     """Line, function, message and comments of each message, as Babel expects them."""
     del keywords, tags, options
     for node in ast.walk(ast.parse(file.read())):
         if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            given = {**dict(enumerate(node.args)), **{word.arg: word.value for word in node.keywords}}
+            name = (
+                node.func.attr
+                if isinstance(node.func, ast.Attribute)
+                else getattr(node.func, "id", "")
+            )
+            given = {
+                **dict(enumerate(node.args)),
+                **{word.arg: word.value for word in node.keywords},
+            }
             for place in TEXTS.get(name, ()):
                 for text in _texts(given.get(place)):
                     yield node.lineno, "", text, []
             if name == PLURAL:
                 yield node.lineno, PLURAL, [*_texts(given[0]), *_texts(given[1])], []
-        elif isinstance(node, ast.FunctionDef) and any(_declares(each) for each in node.decorator_list):
+        elif isinstance(node, ast.FunctionDef) and any(
+            _declares(each) for each in node.decorator_list
+        ):
             for text in paragraphs(inspect.cleandoc(ast.get_docstring(node) or "")):
                 yield node.lineno, "", text, []
 
@@ -69,11 +80,15 @@ def of_failures(
     for heading in re.findall(r"^# --- ([\w ,]+?) -*$", file.read().decode(), re.MULTILINE):
         yield 1, "", heading, []
     for failure in catalogue().failures:
-        yield from ((1, "", message_of(text).template, []) for text in (str(failure.cause), failure.fix))
+        yield from (
+            (1, "", message_of(text).template, []) for text in (str(failure.cause), failure.fix)
+        )
         yield from ((1, "", source, []) for source in failure.sources if not _FILE.search(source))
 
 
-def of_rules(file: BinaryIO, keywords: Collection[str], tags: Collection[str], options: object) -> Iterator[Found]:
+def of_rules(
+    file: BinaryIO, keywords: Collection[str], tags: Collection[str], options: object
+) -> Iterator[Found]:
     """What happens with the combinations of options that are known to fail."""
     del keywords, tags, options
     yield from ((1, "", rule["because"], []) for rule in json.load(file)["rules"])
@@ -98,7 +113,10 @@ def of_scripts(
 
 
 def _declares(decorator: ast.expr) -> bool:
-    return isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") in {"check", "npu_check"}
+    return isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") in {
+        "check",
+        "npu_check",
+    }
 
 
 def _texts(node: ast.expr | None) -> Iterator[str]:

@@ -38,7 +38,9 @@ def recorded(command: list[str], width: int) -> tuple[str, int]:
     beside = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
     terminal = {"COLUMNS": str(width), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
     environment = {**os.environ, **terminal, "PATH": beside}
-    with subprocess.Popen(command, stdout=theirs, stdin=subprocess.DEVNULL, env=environment) as process:
+    with subprocess.Popen(
+        command, stdout=theirs, stdin=subprocess.DEVNULL, env=environment
+    ) as process:
         os.close(theirs)
         pieces = []
         while piece := _read(ours):
@@ -56,11 +58,15 @@ def _read(terminal: int) -> bytes:
 def drawn(title: str, text: str, width: int) -> str:
     console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
     console.print(Text.from_ansi(text))
-    return console.export_svg(title=title, theme=_THEME, code_format=_WEB_FONT.sub("", CONSOLE_SVG_FORMAT))
+    return console.export_svg(
+        title=title, theme=_THEME, code_format=_WEB_FONT.sub("", CONSOLE_SVG_FORMAT)
+    )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("picture", type=Path)
     parser.add_argument("--width", type=int, default=110)
     parser.add_argument("command", nargs="+")

@@ -69,7 +69,11 @@ def read_row(tree: Path, metadata: Message, table: Mapping[str, Row] | None) -> 
     """The row of a vllm-ascend release; None for values that neither its files nor the table state."""
     version = str(metadata["Version"])
     required = dict(requirements(metadata) if "Requires-Dist" in metadata else _own_list(tree))
-    pins = {name: specifier.removeprefix("==") for name, specifier in required.items() if name in COLUMNS}
+    pins = {
+        name: specifier.removeprefix("==")
+        for name, specifier in required.items()
+        if name in COLUMNS
+    }
     image = _text(tree / "Dockerfile")
     vllm, ray = _VLLM.search(image), _RAY.search(image)
     requires = {name: specifier for name, specifier in required.items() if specifier}
@@ -101,7 +105,9 @@ def requirements(metadata: Message) -> Iterator[tuple[str, str]]:
 
 def _own_list(tree: Path) -> Iterator[tuple[str, str]]:
     """The requirements.txt of a release: older sdists do not have them in their metadata."""
-    lines = (line.partition("#")[0].strip() for line in _text(tree / "requirements.txt").splitlines())
+    lines = (
+        line.partition("#")[0].strip() for line in _text(tree / "requirements.txt").splitlines()
+    )
     yield from _unconditional(line for line in lines if line and not line.startswith("-"))
 
 
@@ -129,15 +135,22 @@ def variables(package: Path) -> list[str]:
         if isinstance(key, ast.Constant) and isinstance(key.value, str)
     }
     trees = (ast.parse(path.read_bytes()) for path in package.rglob("*.py"))
-    named = (node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant))
-    return sorted(declared | {word for word in named if isinstance(word, str) and OWN_VARIABLE.fullmatch(word)})
+    named = (
+        node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)
+    )
+    return sorted(
+        declared
+        | {word for word in named if isinstance(word, str) and OWN_VARIABLE.fullmatch(word)}
+    )
 
 
 def accepted_values(envs: Path) -> dict[str, object]:
     """What the variables of an envs.py accept that refuse anything, by the answers of its own functions."""
     if not envs.is_file():
         return {}
-    done = subprocess.run([sys.executable, "-I", ASKER, envs], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-I", ASKER, envs], capture_output=True, text=True, check=True
+    )
     answers: dict[str, object] = json.loads(done.stdout)
     return {name: entry for name, entry in answers.items() if entry}
 
@@ -171,6 +184,10 @@ def _block(value: object) -> str:
         return "[\n" + ",\n".join(f"  {json.dumps(each)}" for each in value) + "\n ]"
     if isinstance(value, dict):
         return (
-            "{\n" + ",\n".join(f"  {json.dumps(name)}: {json.dumps(each)}" for name, each in value.items()) + "\n }"
+            "{\n"
+            + ",\n".join(
+                f"  {json.dumps(name)}: {json.dumps(each)}" for name, each in value.items()
+            )
+            + "\n }"
         )
     return json.dumps(value)

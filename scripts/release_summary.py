@@ -62,7 +62,9 @@ def _beside(
     older = [row for row in rows if Version(row["vllm_ascend"]) <= Version(new["vllm_ascend"])]
     if older:
         before = max(older, key=lambda row: Version(row["vllm_ascend"]))
-        yield from _differences(f"{what} beside {before['vllm_ascend']} ", names(new), names(before))
+        yield from _differences(
+            f"{what} beside {before['vllm_ascend']} ", names(new), names(before)
+        )
 
 
 def of_flags(version: str, text: str, before: str) -> Iterator[str]:
@@ -73,7 +75,9 @@ def of_flags(version: str, text: str, before: str) -> Iterator[str]:
     yield from _differences("options ", new, old)
 
 
-def of_names(package: str, version: str, before: str, importable: Mapping[str, Any]) -> Iterator[str]:
+def of_names(
+    package: str, version: str, before: str, importable: Mapping[str, Any]
+) -> Iterator[str]:
     """The modules of a release compared with those of a release before it."""
     known = importable[package]
     modules = {each: {module for module, groups in known["modules"].items()
@@ -85,10 +89,15 @@ def of_names(package: str, version: str, before: str, importable: Mapping[str, A
 
 def of_architectures(version: str, releases: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """A release's architectures compared with the previous release's."""
-    served = {each["vllm"]: {name for group in each["groups"].values() for name in group} for each in releases}
+    served = {
+        each["vllm"]: {name for group in each["groups"].values() for name in group}
+        for each in releases
+    }
     before = [each for each in served if Version(each) < Version(version)]
     yield f"vllm {version}: {len(served[version])} architectures"
-    yield from _differences("architectures ", served[version], served[before[-1]] if before else set())
+    yield from _differences(
+        "architectures ", served[version], served[before[-1]] if before else set()
+    )
 
 
 def _of_row(row: Mapping[str, Any]) -> set[str]:
@@ -103,7 +112,9 @@ def _of_schemes(row: Mapping[str, Any]) -> set[str]:
 
 
 def _of_keys(row: Mapping[str, Any]) -> set[str]:
-    keys = {f"{path}.{key}" if path else key for path, keys in row["groups"].items() for key in keys}
+    keys = {
+        f"{path}.{key}" if path else key for path, keys in row["groups"].items() for key in keys
+    }
     return keys | {f"refused in {path or 'the whole'}" for path in row["refusals"]}
 
 

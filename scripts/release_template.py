@@ -34,7 +34,9 @@ def bring_up_to_date(matrix: Mapping[str, Any], root: Path = ROOT) -> Iterator[s
     rows = [row for row in matrix["rows"] if is_offered(row["vllm_ascend"])]
     releases = [row["vllm_ascend"] for row in rows]
     choices = f'  choices: {json.dumps(releases)}\n  default: "{releases[0]}"'
-    table = "\n".join(f'  "{row["vllm_ascend"]}": ({", ".join(map(json.dumps, cells(row)))}),' for row in rows)
+    table = "\n".join(
+        f'  "{row["vllm_ascend"]}": ({", ".join(map(json.dumps, cells(row)))}),' for row in rows
+    )
     for name, place, text in (
         ("copier.yml", _CHOICES, choices),
         ("templates/planned/README.md.jinja", _TABLE, table),

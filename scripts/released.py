@@ -23,7 +23,9 @@ if os.environ.get("NPU_ADAPTER_PIP_RUNS"):
 os.environ["NPU_ADAPTER_PIP_RUNS"] = "1"
 """
 """A sitecustomize.py. pip unpacks an sdist and starts a Python to run its setup.py: that Python exits at once."""
-_UNREACHABLE = re.compile(r"Retrying \(|NewConnectionError|ConnectTimeout|Name or service not known|Max retries")
+_UNREACHABLE = re.compile(
+    r"Retrying \(|NewConnectionError|ConnectTimeout|Name or service not known|Max retries"
+)
 _KNOWN = re.compile(r"\(from versions: (.*?)\)")
 
 
@@ -98,7 +100,9 @@ def _sdist_or_wheel(name: str, version: str, folder: Path) -> Path:
         try:
             return _wheel(name, f"=={version}", folder)
         except NoSuchRelease as no_wheel:
-            raise max(no_sdist, no_wheel, key=lambda error: "the newest are" in str(error)) from None
+            raise max(
+                no_sdist, no_wheel, key=lambda error: "the newest are" in str(error)
+            ) from None
 
 
 def _sdist(name: str, version: str, folder: Path) -> Path:
@@ -108,7 +112,11 @@ def _sdist(name: str, version: str, folder: Path) -> Path:
     (guard / "sitecustomize.py").write_text(GUARD, encoding="utf-8")
     words = ("download", "--no-deps", "--no-binary", ":all:", "--no-build-isolation", "--no-clean")
     done = _pip(
-        *words, "--dest", str(folder), f"{name}=={version}", env={"TMPDIR": str(place), "PYTHONPATH": str(guard)}
+        *words,
+        "--dest",
+        str(folder),
+        f"{name}=={version}",
+        env={"TMPDIR": str(place), "PYTHONPATH": str(guard)},
     )
     trees = [path.parent for path in place.glob("*/*/PKG-INFO")]
     if not trees:
@@ -130,7 +138,9 @@ def _wheel(name: str, specifier: str, folder: Path) -> Path:
 
 def _pip(*words: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PIP_NO_CACHE_DIR": "1", "LC_ALL": "C.UTF-8", **(env or {})}
-    return subprocess.run([*PIP, *words], env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [*PIP, *words], env=environment, capture_output=True, text=True, check=False
+    )
 
 
 def _error(name: str, version: str, said: str) -> ReleaseError:
@@ -139,8 +149,12 @@ def _error(name: str, version: str, said: str) -> ReleaseError:
     known = _KNOWN.search(said)
     if known and known[1] not in {"", "none"}:
         newest_first = known[1].split(", ")[::-1]
-        return NoSuchRelease(f"the package index has no {what}; the newest are {', '.join(newest_first[:5])}")
+        return NoSuchRelease(
+            f"the package index has no {what}; the newest are {', '.join(newest_first[:5])}"
+        )
     if _UNREACHABLE.search(said):
         return ReleaseError(f"no network: the package index did not answer for {what}")
-    last = next((line for line in reversed(said.splitlines()) if "ERROR" in line), "pip said nothing")
+    last = next(
+        (line for line in reversed(said.splitlines()) if "ERROR" in line), "pip said nothing"
+    )
     return NoSuchRelease(f"the package index has no {what}: {last}")

@@ -34,13 +34,17 @@ def main(arguments: list[str]) -> int:
     stated = Counter(REMOVES.findall(messages))
     missing = names(base) - names("HEAD") - stated
     for name in sorted(missing):
-        print(f"the case “{name}” is gone: a commit message needs the line “Removes-case: {name}, because …”")
+        print(
+            f"the case “{name}” is gone: a commit message needs the line “Removes-case: {name}, because …”"
+        )
     return 1 if missing else 0
 
 
 def beginning() -> str:
     """The oldest commit to compare with."""
-    added = git("log", "--diff-filter=A", "--format=%H", "--", Path(__file__).relative_to(ROOT).as_posix()).split()
+    added = git(
+        "log", "--diff-filter=A", "--format=%H", "--", Path(__file__).relative_to(ROOT).as_posix()
+    ).split()
     recent = git("rev-list", f"--max-count={MOST_COMMITS}", "HEAD").split()
     return added[-1] if added and added[-1] in recent else recent[-1]
 
@@ -61,10 +65,14 @@ def cases_of(source: str) -> Iterator[str]:
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"case", "Case"}:
-            given = [keyword.value for keyword in node.keywords if keyword.arg == "name"] or node.args[:1]
+            given = [
+                keyword.value for keyword in node.keywords if keyword.arg == "name"
+            ] or node.args[:1]
             yield from texts(given)
     for statement in tree.body:
-        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and isinstance(statement.value, ast.Dict):
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and isinstance(
+            statement.value, ast.Dict
+        ):
             target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
             if isinstance(target, ast.Name) and target.id.isupper():
                 yield from texts(statement.value.keys)
@@ -83,7 +91,9 @@ def git(*arguments: str) -> str:
     Raises:
         SystemExit: git does not know the commit.
     """
-    done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise SystemExit(f"removed_cases: {done.stderr.strip()}")
     return done.stdout

@@ -24,8 +24,12 @@ TESTS_FAILED = 1
 
 def pytest(*options: str) -> int:
     """Run pytest and return its status; its processes share compiled modules."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return subprocess.run([sys.executable, "-m", "pytest", *options], check=False, env=environment).returncode
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *options], check=False, env=environment
+    ).returncode
 
 
 def tried_again() -> list[str]:
@@ -40,7 +44,9 @@ def run(options: list[str]) -> int:
         return status
     failed = sorted(json.loads(FAILED.read_text("utf-8")))
     if len(failed) + len(tried_again()) > MOST:
-        print(f"{len(failed)} failed, and {len(tried_again())} needed a second try before: at most {MOST} gets one")
+        print(
+            f"{len(failed)} failed, and {len(tried_again())} needed a second try before: at most {MOST} gets one"
+        )
         return status
     TRIED_AGAIN.write_text("\n".join([*tried_again(), *failed]) + "\n", "utf-8")
     return pytest(*options, "--last-failed")

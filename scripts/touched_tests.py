@@ -30,7 +30,9 @@ TABLE = (
         "healthcheck/wire healthcheck/stages/endpoint",
     ),
     Row(
-        "tests/engine/test_launch_failures.py", "vllm", "healthcheck/stages/service healthcheck/data/failures.yaml"
+        "tests/engine/test_launch_failures.py",
+        "vllm",
+        "healthcheck/stages/service healthcheck/data/failures.yaml",
     ),
     Row("tests/extensions/numerics", "vllm litellm", "healthcheck/extensions/numerics"),
     Row("tests/extensions/features", "vllm", "healthcheck/extensions/features"),
@@ -52,7 +54,9 @@ TABLE = (
 
 def asked_for(changed: Iterable[str]) -> list[Row]:
     """The rows for a change of these paths."""
-    return [row for row in TABLE if any(path.startswith(tuple(row.paths.split())) for path in changed)]
+    return [
+        row for row in TABLE if any(path.startswith(tuple(row.paths.split())) for path in changed)
+    ]
 
 
 def changed_since(base: str) -> list[str]:

@@ -78,7 +78,10 @@ def _behind_nginx(*directives: str) -> Serve:
 
 @contextmanager
 def _behind_litellm(weights: Path, folder: Path) -> Iterator[str]:
-    with engines.vllm(NEW, weights, folder) as behind, engines.litellm(behind, str(weights), folder) as url:
+    with (
+        engines.vllm(NEW, weights, folder) as behind,
+        engines.litellm(behind, str(weights), folder) as url,
+    ):
         yield url
 
 
@@ -87,7 +90,9 @@ def _llama_cpp(*more: str) -> Serve:
     def serve(weights: Path, folder: Path) -> Iterator[str]:
         gguf = folder / "weights.gguf"
         python = engines.program(".venv-llama-cpp", "python")
-        subprocess.run([python, ROOT / "examples/tiny_variants/make_gguf.py", weights, gguf], check=True)
+        subprocess.run(
+            [python, ROOT / "examples/tiny_variants/make_gguf.py", weights, gguf], check=True
+        )
         with engines.llama_cpp(gguf, str(weights), folder, *more) as url:
             yield url
 
@@ -140,15 +145,25 @@ def _rows() -> Iterator[Row]:
         serve=lambda weights, folder: engines.fastchat(weights, FASTCHAT_NAME, folder),
     )  # fmt: skip
     for name, serve in _LLAMA.items():
-        yield Row(name=name, environment=".venv-llama-cpp", package="llama-cpp-python", model="dense", serve=serve)
+        yield Row(
+            name=name,
+            environment=".venv-llama-cpp",
+            package="llama-cpp-python",
+            model="dense",
+            serve=serve,
+        )
 
 
 ROWS = {row.name: row for row in _rows()}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=ROWS, metavar="ROW", help=f"one of {', '.join(ROWS)}")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--only", action="append", choices=ROWS, metavar="ROW", help=f"one of {', '.join(ROWS)}"
+    )
     parser.add_argument("--logs", type=Path, help="keep the servers' logs here")
     options = parser.parse_args()
     for name in options.only or ROWS:
@@ -212,7 +227,10 @@ def probed(url: str, model: str) -> Iterator[str]:
 def version(row: Row) -> str:
     command = f"import importlib.metadata as m; print(m.version({row.package!r}))"
     done = subprocess.run(
-        [ROOT / row.environment / "bin" / "python", "-c", command], capture_output=True, text=True, check=False
+        [ROOT / row.environment / "bin" / "python", "-c", command],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return done.stdout.strip() or "not installed"
 

@@ -22,7 +22,9 @@ MOST_BYTES = 4 * 2**30
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--part", type=int, help="of the tests marked slow, run one part in eight: 0 to 7")
+    parser.addoption(
+        "--part", type=int, help="of the tests marked slow, run one part in eight: 0 to 7"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -34,7 +36,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(tiers.OneProcess())
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         if signal.getsignal(number) is signal.SIG_IGN:
-            signal.signal(number, signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL)
+            signal.signal(
+                number, signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL
+            )
     if "TMPDIR" not in os.environ and has_room(IN_MEMORY):
         use_temporary_files_of(tempfile.mkdtemp(prefix="npu-adapter-tests-", dir=IN_MEMORY), config)
 
@@ -42,7 +46,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def has_room(folder: str) -> bool:
     """Whether the temporary files fit into a folder, and programs among them can be run."""
     try:
-        return shutil.disk_usage(folder).free > MOST_BYTES and not os.statvfs(folder).f_flag & os.ST_NOEXEC
+        return (
+            shutil.disk_usage(folder).free > MOST_BYTES
+            and not os.statvfs(folder).f_flag & os.ST_NOEXEC
+        )
     except OSError:
         return False
 

@@ -25,7 +25,18 @@ from healthcheck.verify import catalogue
 
 ROOT = Path(__file__).parent.parent / "healthcheck"
 HEAVY = {
-    *("copier", "httptools", "jinja2", "math_verify", "msgspec", "packaging", "psutil", "ray", "requests", "rich"),
+    *(
+        "copier",
+        "httptools",
+        "jinja2",
+        "math_verify",
+        "msgspec",
+        "packaging",
+        "psutil",
+        "ray",
+        "requests",
+        "rich",
+    ),
     *("tree_sitter", "urllib3", "yaml", "asyncio", "subprocess", "importlib.metadata"),
 }
 
@@ -62,7 +73,9 @@ def test_no_import_circle(imports: Imports) -> None:
 
 def test_stubs_import_only_what_the_sandbox_has(imports: Imports) -> None:
     shared = {f"healthcheck.{name.removesuffix('.py').replace('/', '.')}" for name in SHARED}
-    stubs = {module for module in imports if module.startswith("healthcheck.stages.plan.dry_run.stubs")}
+    stubs = {
+        module for module in imports if module.startswith("healthcheck.stages.plan.dry_run.stubs")
+    }
     assert len(stubs) > len(shared)
     strangers = {module: imports[module] - stubs - shared for module in stubs}
     strangers |= {module: imports[module] for module in shared}
@@ -70,7 +83,11 @@ def test_stubs_import_only_what_the_sandbox_has(imports: Imports) -> None:
 
 
 def check_modules() -> list[str]:
-    return [module_name(path) for path in sorted(ROOT.rglob("checks/*.py")) if path.name != "__init__.py"]
+    return [
+        module_name(path)
+        for path in sorted(ROOT.rglob("checks/*.py"))
+        if path.name != "__init__.py"
+    ]
 
 
 def misnamed(name: str) -> str:
@@ -100,13 +117,17 @@ def test_a_module_is_named_after_its_one_check() -> None:
 
 def test_every_check_is_in_the_checks_of_its_stage() -> None:
     in_checks = set(check_modules())
-    assert {page.source.removesuffix(".py").replace("/", ".") for page in catalogue.pages()} == in_checks
+    assert {
+        page.source.removesuffix(".py").replace("/", ".") for page in catalogue.pages()
+    } == in_checks
 
 
 def imported_by(program: str) -> tuple[str, set[str]]:
     """What a program prints, and the modules that it has imported at its end."""
     code = f"import sys\n{program}\nprint('imported:', *sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT.parent, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT.parent, capture_output=True, text=True, check=True
+    )
     printed, _, modules = done.stdout.rpartition("imported:")
     return printed, set(modules.split())
 
@@ -127,13 +148,19 @@ def test_help_imports_no_library_and_no_stage() -> None:
         "import contextlib\nfrom healthcheck import cli\nwith contextlib.suppress(SystemExit):\n    cli.main(['--help'])"
     )
     assert all(f"    {name}" in everything for name in cli.COMMANDS)
-    assert sorted(of_the_list & HEAVY) == ["importlib.metadata"], "it lists the commands of extensions"
+    assert sorted(of_the_list & HEAVY) == ["importlib.metadata"], (
+        "it lists the commands of extensions"
+    )
     assert sorted(loaded & {f"healthcheck.cli.{name}" for name in cli.COMMANDS}) == []
     assert of_stages(loaded) == []
 
 
 def of_stages(modules: set[str]) -> list[str]:
-    return [name for name in modules if name.startswith("healthcheck.") and name.endswith((".checks", ".facts"))]
+    return [
+        name
+        for name in modules
+        if name.startswith("healthcheck.") and name.endswith((".checks", ".facts"))
+    ]
 
 
 @pytest.mark.smoke
@@ -149,8 +176,14 @@ def test_help_of_an_own_extension_imports_nothing_but_its_command() -> None:
     assert printed.count("usage: ") == len(commands)
     assert loaded & HEAVY <= {"importlib.metadata"}, "commands of other extensions were looked for"
     assert of_stages(loaded) == []
-    in_folders = {name for name in loaded if name.startswith("healthcheck.extensions.") and name.count(".") > 2}
-    assert {name for name in in_folders if not name.startswith(SIMULATOR)} - {*commands.values()} <= {
+    in_folders = {
+        name
+        for name in loaded
+        if name.startswith("healthcheck.extensions.") and name.count(".") > 2
+    }
+    assert {name for name in in_folders if not name.startswith(SIMULATOR)} - {
+        *commands.values()
+    } <= {
         "healthcheck.extensions.lab.combining",
         "healthcheck.extensions.numerics.records",
         "healthcheck.extensions.runner.asked",
@@ -182,14 +215,25 @@ def imported_in(path: Path) -> Iterator[str]:
 def test_verify_begins_without_what_its_later_stages_need() -> None:
     _, loaded = imported_by("import healthcheck.cli.verify")
     assert "healthcheck.stages.plan.checks" in loaded
-    assert sorted(loaded & {"jinja2", "requests", "urllib3", "httptools", "yaml", "tree_sitter", "asyncio"}) == []
+    assert (
+        sorted(
+            loaded
+            & {"jinja2", "requests", "urllib3", "httptools", "yaml", "tree_sitter", "asyncio"}
+        )
+        == []
+    )
     later = {"weights", "service", "endpoint", "numerics", "extensions", "fix", "live"}
-    assert sorted(later & {name.split(".")[1] for name in loaded if name.startswith("healthcheck.")}) == []
+    assert (
+        sorted(later & {name.split(".")[1] for name in loaded if name.startswith("healthcheck.")})
+        == []
+    )
     assert (
         sorted(
             name
             for name in loaded
-            if name.startswith(("healthcheck.stages.probe.grading", "healthcheck.stages.probe.statistics"))
+            if name.startswith(
+                ("healthcheck.stages.probe.grading", "healthcheck.stages.probe.statistics")
+            )
         )
         == []
     )

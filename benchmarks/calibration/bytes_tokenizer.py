@@ -48,7 +48,9 @@ def main() -> None:
     config |= {key: numbers[config[key]] for key in ("eos_token_id", "pad_token_id")}
     (folder / "config.json").write_text(json.dumps(config), "utf-8")
     generation = json.loads((folder / "generation_config.json").read_text("utf-8"))
-    generation |= {key: config[key] for key in ("eos_token_id", "pad_token_id") if key in generation}
+    generation |= {
+        key: config[key] for key in ("eos_token_id", "pad_token_id") if key in generation
+    }
     (folder / "generation_config.json").write_text(json.dumps(generation), "utf-8")
 
 

@@ -18,7 +18,9 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "healthcheck" / "extensions" / "numerics" / "inside"))
+sys.path.insert(
+    0, str(Path(__file__).parents[2] / "healthcheck" / "extensions" / "numerics" / "inside")
+)
 from read_weights import position, predicted
 
 TOKENS = 8
@@ -39,7 +41,9 @@ def rounding(weight: torch.Tensor, levels: float) -> torch.Tensor:
 
 def pruning(weight: torch.Tensor, share: float) -> torch.Tensor:
     """The smallest share of the numbers set to zero."""
-    return weight * (weight.abs() > weight.abs().flatten().kthvalue(max(1, int(share * weight.numel()))).values)
+    return weight * (
+        weight.abs() > weight.abs().flatten().kthvalue(max(1, int(share * weight.numel()))).values
+    )
 
 
 KINDS = {"none": lambda weight, _: weight, "noise": noise, "rounding": rounding, "pruning": pruning}
@@ -67,8 +71,13 @@ def main() -> None:
             for name, each in model.named_parameters():
                 if name in right:
                     each.copy_(KINDS[kind](right[name], size))
-        readings = [[position(torch, row, 20) for row in predicted(torch, model, each)] for each in contexts]
-        texts = [tokenizer.decode(ids, skip_special_tokens=True) for ids in sampled(model, tokenizer, chats, asked)]
+        readings = [
+            [position(torch, row, 20) for row in predicted(torch, model, each)] for each in contexts
+        ]
+        texts = [
+            tokenizer.decode(ids, skip_special_tokens=True)
+            for ids in sampled(model, tokenizer, chats, asked)
+        ]
         answer.append({"kind": kind, "size": size, "readings": readings, "texts": texts})
         print(f"{kind} {size}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     lengths = [each["begin"] for each in contexts]
@@ -94,7 +103,9 @@ def completed(model: Any, ids: list[int], count: int) -> dict[str, Any]:
 
 
 @torch.inference_mode()
-def sampled(model: Any, tokenizer: Any, prompts: list[list[int]], asked: dict[str, Any]) -> list[list[int]]:
+def sampled(
+    model: Any, tokenizer: Any, prompts: list[list[int]], asked: dict[str, Any]
+) -> list[list[int]]:
     """Each prompt's answers one after the other, sampled at the temperature."""
     rows = [prompt for prompt in prompts for _ in range(asked["samples"])]
     longest = max(map(len, rows))
@@ -106,7 +117,11 @@ def sampled(model: Any, tokenizer: Any, prompts: list[list[int]], asked: dict[st
     for _ in range(asked["max_tokens"]):
         places = (mask.cumsum(-1) - 1).clamp(min=0)[:, -ids.shape[1] :]
         out = model(
-            input_ids=ids, attention_mask=mask, position_ids=places, past_key_values=cache, logits_to_keep=1
+            input_ids=ids,
+            attention_mask=mask,
+            position_ids=places,
+            past_key_values=cache,
+            logits_to_keep=1,
         )
         values, names = torch.topk(out.logits[:, -1] / asked["temperature"], LIKELY)
         passed = values.softmax(-1).cumsum(-1) < torch.rand(len(rows), 1, generator=draw)
@@ -115,7 +130,10 @@ def sampled(model: Any, tokenizer: Any, prompts: list[list[int]], asked: dict[st
         said.append(torch.where(ended, tokenizer.eos_token_id, chosen))
         if bool(ended.all()):
             break
-        ids, mask = said[-1][:, None], torch.cat([mask, torch.ones(len(rows), 1, dtype=mask.dtype)], 1)
+        ids, mask = (
+            said[-1][:, None],
+            torch.cat([mask, torch.ones(len(rows), 1, dtype=mask.dtype)], 1),
+        )
     return torch.stack(said, 1).tolist()
 
 

@@ -15,7 +15,9 @@ from lm_eval.filters.extraction import MultiChoiceRegexFilter, RegexFilter
 from lm_eval.tasks.hendrycks_math.utils import process_results
 
 NUMBERS = RegexFilter("(-?[$0-9.,]{2,})|(-?[0-9]+)", group_select=-1)
-LETTERS = MultiChoiceRegexFilter(r"(\([A-Z]\))", group_select=-1, ignore_case=True, ignore_punctuation=True)
+LETTERS = MultiChoiceRegexFilter(
+    r"(\([A-Z]\))", group_select=-1, ignore_case=True, ignore_punctuation=True
+)
 
 
 STOPS = {"number": "Question:|</s>", "words": "\n|\\.|,", "choice": "</s>|Q:"}

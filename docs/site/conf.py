@@ -28,7 +28,8 @@ html_favicon = "favicon.svg"
 html_show_sphinx = False
 html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 _PART = re.compile(
-    r'<p class="caption".*?<span class="caption-text">(.*?)</span>.*?(?=<p class="caption"|$)', re.DOTALL
+    r'<p class="caption".*?<span class="caption-text">(.*?)</span>.*?(?=<p class="caption"|$)',
+    re.DOTALL,
 )
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
@@ -59,7 +60,9 @@ def _pairs(term: str) -> list[str]:
     return [term[at : at + 2] for at in range(len(term) - 1)]
 
 
-def say_language(app: Sphinx, name: str, template: str, context: dict[str, object], doctree: object) -> None:
+def say_language(
+    app: Sphinx, name: str, template: str, context: dict[str, object], doctree: object
+) -> None:
     """Screen readers and the choice of a font go by the language of a page; its side bar has no other one."""
     del app, template, doctree
     chinese = name.startswith("zh/")
@@ -67,7 +70,12 @@ def say_language(app: Sphinx, name: str, template: str, context: dict[str, objec
         context["language"] = "zh-CN"
     if tree := str(context.get("furo_navigation_tree", "")):
         context["furo_navigation_tree"] = _PART.sub(
-            lambda part: part[0] if part[1] == "中文文档" or bool(_CHINESE.search(part[1])) == chinese else "", tree
+            lambda part: (
+                part[0]
+                if part[1] == "中文文档" or bool(_CHINESE.search(part[1])) == chinese
+                else ""
+            ),
+            tree,
         )
 
 

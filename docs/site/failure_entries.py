@@ -20,7 +20,9 @@ SEVERITIES = {
     Severity.WARNING: msg("warning"),
     Severity.GENERIC: msg("generic"),
 }
-_HEADING_OR_ENTRY = re.compile(r"^# --- (?P<heading>[\w ,]+?) -*$|^- id: (?P<id>\S+)$", re.MULTILINE)
+_HEADING_OR_ENTRY = re.compile(
+    r"^# --- (?P<heading>[\w ,]+?) -*$|^- id: (?P<id>\S+)$", re.MULTILINE
+)
 
 
 def text(say: Translate) -> str:
@@ -28,7 +30,11 @@ def text(say: Translate) -> str:
     failures = {failure.id: failure for failure in catalogue().failures}
     parts = [""]
     for found in _HEADING_OR_ENTRY.finditer(FILE.read_text("utf-8")):
-        parts += [f"## {say(found['heading'])}"] if found["heading"] else _entry(failures[found["id"]], say)
+        parts += (
+            [f"## {say(found['heading'])}"]
+            if found["heading"]
+            else _entry(failures[found["id"]], say)
+        )
     return "\n\n".join(parts) + "\n"
 
 
@@ -40,7 +46,12 @@ def _entry(failure: Failure, say: Translate) -> Iterator[str]:
     if failure.variables:
         variables = joined(", ", (f"`{name}={value}`" for name, value in failure.variables.items()))
         yield say(msg("Variables: {variables}.", variables=variables))
-    yield say(msg("Source: {sources}.", sources=joined(", ", (_source(say(each)) for each in failure.sources))))
+    yield say(
+        msg(
+            "Source: {sources}.",
+            sources=joined(", ", (_source(say(each)) for each in failure.sources)),
+        )
+    )
 
 
 def _source(source: str) -> str:

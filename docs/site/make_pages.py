@@ -30,7 +30,9 @@ _OUTSIDE = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<path>(?:\.\./)+[^)\s#]+)(?P<an
 
 def pages() -> dict[str, str]:
     """The text of each page by its place in the site."""
-    found = {path.relative_to(DOCS).as_posix(): path.read_text("utf-8") for path in DOCS.rglob("*.md")}
+    found = {
+        path.relative_to(DOCS).as_posix(): path.read_text("utf-8") for path in DOCS.rglob("*.md")
+    }
     for language, prefix in PREFIXES.items():
         say = translation(language).look_up
         checks = [catalogue.in_language(page, say) for page in catalogue.pages()]
@@ -61,7 +63,9 @@ def _linked(place: str, text: str, sources: Mapping[str, str], address: str) -> 
         if page not in {prefix, place}:
             return f"[{link['text']}]({posixpath.relpath(page, posixpath.dirname(place))})"
         anchor = link["anchor"] or ""
-        return f"[{link['text']}]({address}/blob/main/{target}{anchor})" if address else link["text"]
+        return (
+            f"[{link['text']}]({address}/blob/main/{target}{anchor})" if address else link["text"]
+        )
 
     return _OUTSIDE.sub(replaced, text)
 

@@ -17,7 +17,10 @@ def text(say: Translate) -> str:
     parts = [""]
     for group in Group:
         rows = [_cells(option, say) for option in options() if option.group is group]
-        parts += [f"### {say(Capitalised(group.value))}", table([say(column) for column in COLUMNS], rows)]
+        parts += [
+            f"### {say(Capitalised(group.value))}",
+            table([say(column) for column in COLUMNS], rows),
+        ]
     return "\n\n".join(parts) + "\n"
 
 

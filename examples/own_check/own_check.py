@@ -31,7 +31,10 @@ def licence_header(submission: Submission) -> Findings:
     first = (submission.deploy_sh or b"").decode(errors="replace").splitlines()[:5]
     if HEADER not in first:
         yield fail(
-            expected=HEADER, seen="\n".join(first), fix=msg("insert: {header}", header=HEADER), where="deploy.sh:2"
+            expected=HEADER,
+            seen="\n".join(first),
+            fix=msg("insert: {header}", header=HEADER),
+            where="deploy.sh:2",
         )
 
 
@@ -46,4 +49,6 @@ def _run(options: argparse.Namespace) -> int:
 
 
 CHECKS: tuple[Check[Submission], ...] = (licence_header,)
-COMMAND = Command(summary="print our licence header, and whether deploy.sh has it", arguments=_folder, run=_run)
+COMMAND = Command(
+    summary="print our licence header, and whether deploy.sh has it", arguments=_folder, run=_run
+)

@@ -41,6 +41,8 @@ def spread(trained: PreTrainedModel, whole: PreTrainedModel, compact: Compact) -
     """
     learnt = trained.get_input_embeddings().weight
     rows = whole.get_input_embeddings().weight
-    whole.load_state_dict({k: v for k, v in trained.state_dict().items() if v.shape != learnt.shape}, strict=False)
+    whole.load_state_dict(
+        {k: v for k, v in trained.state_dict().items() if v.shape != learnt.shape}, strict=False
+    )
     rows += learnt[-1]
     rows[compact.known] = learnt[:-1]

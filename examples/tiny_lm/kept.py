@@ -20,7 +20,11 @@ EMBEDDING = "model.embed_tokens.weight"
 
 
 def keep(
-    file: Path, model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, compact: Compact, made: str
+    file: Path,
+    model: Qwen3ForCausalLM,
+    tokenizer: PreTrainedTokenizerFast,
+    compact: Compact,
+    made: str,
 ) -> None:
     """Write the compact model; `made` says how it was trained."""
     tensors = {
@@ -57,7 +61,9 @@ def load(file: Path, seed: int) -> tuple[Qwen3ForCausalLM, PreTrainedTokenizerFa
     return model, tokenizer, compact
 
 
-def write(folder: Path, model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, compact: Compact) -> None:
+def write(
+    folder: Path, model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, compact: Compact
+) -> None:
     """Write weights of the whole vocabulary, with tokenizer, configuration and model card, into the folder."""
     special = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
     whole = Qwen3ForCausalLM(configuration(len(tokenizer), **special))
@@ -66,6 +72,8 @@ def write(folder: Path, model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerF
     whole.to(torch.bfloat16).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     GenerationConfig(**special).save_pretrained(folder)
-    card = "---\npipeline_tag: text-generation\nlicense: apache-2.0\nlibrary_name: transformers\n---\n"
+    card = (
+        "---\npipeline_tag: text-generation\nlicense: apache-2.0\nlibrary_name: transformers\n---\n"
+    )
     text = "A model of 4.6 M parameters that solves small word problems; made for demonstrations and tests.\n"
     (folder / "README.md").write_text(card + text, encoding="utf-8")

@@ -31,13 +31,20 @@ sys.path[:0] = [str(HERE), str(ROOT)]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument(
-        "--steps", type=int, default=0, help="train anew, for so many steps; fewer make worse weights"
+        "--steps",
+        type=int,
+        default=0,
+        help="train anew, for so many steps; fewer make worse weights",
     )
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--keep", type=Path, metavar="FILE", help="write what was learnt to this file as well")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FILE", help="write what was learnt to this file as well"
+    )
     options = parser.parse_args()
     folder = options.cache / f"tiny-qwen3-{digest(options.steps, options.seed)}"
     if options.keep or not (folder / "model.safetensors").is_file():
@@ -53,7 +60,11 @@ def make(folder: Path, options: argparse.Namespace) -> None:
     learnt = train(options.steps, options.seed) if options.steps else load(KEPT, options.seed)
     if options.keep:
         with_what = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
-        keep(options.keep, *learnt, made=f"--steps {options.steps} --seed {options.seed}, {with_what}")
+        keep(
+            options.keep,
+            *learnt,
+            made=f"--steps {options.steps} --seed {options.seed}, {with_what}",
+        )
     if not folder.exists():
         half = folder.with_name(f"{folder.name}.half-{os.getpid()}")
         write(half, *learnt)

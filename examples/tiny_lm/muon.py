@@ -34,4 +34,6 @@ class Muon(torch.optim.Optimizer):
                 momentum.lerp_(parameter.grad, 1 - group["momentum"])
                 update = orthogonal(parameter.grad.lerp(momentum, group["momentum"]))
                 scale = max(1.0, parameter.size(0) / parameter.size(1)) ** 0.5
-                parameter.mul_(1 - group["lr"] * group["decay"]).add_(update, alpha=-group["lr"] * scale)
+                parameter.mul_(1 - group["lr"] * group["decay"]).add_(
+                    update, alpha=-group["lr"] * scale
+                )

@@ -36,8 +36,12 @@ def streams_of(seed: int) -> dict[str, Iterator[Problem]]:
 def tokenized(streams: dict[str, Iterator[Problem]]) -> tuple[PreTrainedTokenizerFast, Compact]:
     """The tokenizer, trained on the first problems of each tier too, and the tokens that occur in them."""
     sample = [problem for tier in TIERS for problem in islice(streams[tier], 1000)]
-    tokenizer = make_tokenizer([text for problem in sample for text in (prompt(problem), problem.worked)])
-    parts = (part for problem in sample for part in encoded(tokenizer, prompt(problem), problem.worked))
+    tokenizer = make_tokenizer(
+        [text for problem in sample for text in (prompt(problem), problem.worked)]
+    )
+    parts = (
+        part for problem in sample for part in encoded(tokenizer, prompt(problem), problem.worked)
+    )
     return tokenizer, Compact(len(tokenizer), (token for part in parts for token in part))
 
 
@@ -98,16 +102,24 @@ def configuration(vocabulary: int, **special: int) -> Qwen3Config:
 
 
 def hidden_matrices(model: Qwen3ForCausalLM) -> list[torch.nn.Parameter]:
-    return [value for name, value in model.named_parameters() if value.dim() == 2 and "embed" not in name]
+    return [
+        value
+        for name, value in model.named_parameters()
+        if value.dim() == 2 and "embed" not in name
+    ]
 
 
 def other_parameters(model: Qwen3ForCausalLM) -> list[torch.nn.Parameter]:
-    return [value for name, value in model.named_parameters() if value.dim() != 2 or "embed" in name]
+    return [
+        value for name, value in model.named_parameters() if value.dim() != 2 or "embed" in name
+    ]
 
 
 def schedule(step: int, steps: int) -> float:
     """Linear warm-up, then a cosine down to a twentieth."""
-    return min(1.0, (step + 1) / WARM_UP_STEPS) * (0.05 + 0.475 * (1 + math.cos(math.pi * step / steps)))
+    return min(1.0, (step + 1) / WARM_UP_STEPS) * (
+        0.05 + 0.475 * (1 + math.cos(math.pi * step / steps))
+    )
 
 
 def chat(problem: Problem, words: list[str], dice: random.Random) -> tuple[str, str]:
@@ -131,7 +143,9 @@ def batch(rows: list[tuple[list[int], list[int]]]) -> tuple[torch.Tensor, torch.
     return ids, labels
 
 
-def encoded(tokenizer: PreTrainedTokenizerFast, asked: str, told: str) -> tuple[list[int], list[int]]:
+def encoded(
+    tokenizer: PreTrainedTokenizerFast, asked: str, told: str
+) -> tuple[list[int], list[int]]:
     """Token ids of a prompt, and of the answer with its end."""
     return (
         tokenizer.encode(as_prompt(asked), add_special_tokens=False),

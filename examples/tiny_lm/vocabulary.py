@@ -18,7 +18,14 @@ _SPECIAL = (
     "<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>",
     "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|repo_name|>", "<|file_sep|>",
 )  # fmt: skip
-_MARKS = ("<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>")
+_MARKS = (
+    "<think>",
+    "</think>",
+    "<tool_call>",
+    "</tool_call>",
+    "<tool_response>",
+    "</tool_response>",
+)
 _QWEN = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|"
     r"\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -45,11 +52,18 @@ def make_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
         show_progress=False,
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
     )
-    tokenizer.train_from_iterator([*texts, *library(), *(["system\nuser\nassistant\n"] * 50)], trainer)
-    tokenizer.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in _SPECIAL])
+    tokenizer.train_from_iterator(
+        [*texts, *library(), *(["system\nuser\nassistant\n"] * 50)], trainer
+    )
+    tokenizer.add_special_tokens(
+        [AddedToken(text, special=True, normalized=False) for text in _SPECIAL]
+    )
     tokenizer.add_tokens([AddedToken(text, special=False, normalized=False) for text in _MARKS])
     made = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>", padding_side="left"
+        tokenizer_object=tokenizer,
+        eos_token="<|im_end|>",
+        pad_token="<|endoftext|>",
+        padding_side="left",
     )
     made.chat_template = CHAT_TEMPLATE
     return made
@@ -59,7 +73,11 @@ def library() -> list[str]:
     """Every second module of the standard library without its tests, some 6 MB."""
     folder = Path(sysconfig.get_path("stdlib"))
     apart = {"site-packages", "dist-packages", "test", "tests"}
-    sources = [path for path in sorted(folder.rglob("*.py")) if not apart & set(path.relative_to(folder).parts)]
+    sources = [
+        path
+        for path in sorted(folder.rglob("*.py"))
+        if not apart & set(path.relative_to(folder).parts)
+    ]
     return [path.read_text("utf-8", "replace") for path in sources[::2]]
 
 

@@ -22,7 +22,9 @@ _SPLITTING = "qwen2"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("weights", type=Path)
     parser.add_argument("file", type=Path)
     options = parser.parse_args()
@@ -70,7 +72,9 @@ def add_tokenizer(writer: GGUFWriter, weights: Path, config: dict[str, Any]) -> 
     kinds = {**dict.fromkeys(tokens, TokenType.NORMAL), **dict.fromkeys(special, TokenType.CONTROL)}
     writer.add_token_types([kinds.get(number, TokenType.UNUSED) for number in range(size)])
     merges = tokenizer["model"]["merges"]
-    writer.add_token_merges([merge if isinstance(merge, str) else " ".join(merge) for merge in merges])
+    writer.add_token_merges(
+        [merge if isinstance(merge, str) else " ".join(merge) for merge in merges]
+    )
     writer.add_eos_token_id(config["eos_token_id"])
     writer.add_pad_token_id(config["pad_token_id"])
     writer.add_add_bos_token(value=False)

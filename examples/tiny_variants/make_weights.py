@@ -26,7 +26,9 @@ sys.path[:0] = [str(HERE), str(DENSE), str(HERE.parent.parent)]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("--cache", type=Path, required=True)
     options = parser.parse_args()

@@ -101,7 +101,9 @@ def write(kind: str, dense: Path, folder: Path) -> None:
     made.to(torch.bfloat16).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     shutil.copy(dense / "generation_config.json", folder)
-    card = "---\npipeline_tag: text-generation\nlicense: apache-2.0\nlibrary_name: transformers\n---\n"
+    card = (
+        "---\npipeline_tag: text-generation\nlicense: apache-2.0\nlibrary_name: transformers\n---\n"
+    )
     text = f"The small word-problem solver of examples/tiny_lm, as {kind}; made for tests of engines.\n"
     (folder / "README.md").write_text(card + text, encoding="utf-8")
 
@@ -169,7 +171,11 @@ def common(model: Qwen3ForCausalLM) -> dict[str, Any]:
 
 def _layer(parameters: Parameters, index: int) -> Parameters:
     start = f"model.layers.{index}."
-    return {name.removeprefix(start): value for name, value in parameters.items() if name.startswith(start)}
+    return {
+        name.removeprefix(start): value
+        for name, value in parameters.items()
+        if name.startswith(start)
+    }
 
 
 def as_thinking(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast) -> PreTrainedModel:
@@ -183,7 +189,10 @@ def as_thinking(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast) -> 
 
     def drawn(_: int) -> list[Row]:
         problems = islice(streams[dice.choice(TIERS)], _BATCH)
-        aloud = [_puzzled(problem, dice) if dice.random() < 0.5 else _aloud(problem) for problem in problems]
+        aloud = [
+            _puzzled(problem, dice) if dice.random() < 0.5 else _aloud(problem)
+            for problem in problems
+        ]
         return [_row(tokenizer, problem) for problem in aloud]
 
     return _trained_on(model, tokenizer, drawn)
@@ -219,9 +228,15 @@ def _found(tokenizer: PreTrainedTokenizerFast, dice: random.Random, lines: int) 
 def _talk(tokenizer: PreTrainedTokenizerFast, dice: random.Random) -> Row:
     """A question that needs a tool, two or none, or the answer to what a tool said."""
     city, days = dice.choice(_CITIES), dice.randint(1, 3)
-    asked = [{"role": "user", "content": f"What is the weather in {city} for the next {days} days? Use the tool."}]
+    asked = [
+        {
+            "role": "user",
+            "content": f"What is the weather in {city} for the next {days} days? Use the tool.",
+        }
+    ]
     call = (
-        f'<tool_call>\n{{"name": "get_weather", "arguments": {{"city": "{city}", "days": {days}}}}}\n</tool_call>'
+        f'<tool_call>\n{{"name": "get_weather", "arguments": {{"city": "{city}", "days": '
+        f"{days}}}}}\n</tool_call>"
     )
     told, other = call, "Hello, I hope that you are well."
     kind, tools = dice.random(), _TOOLS
@@ -232,13 +247,19 @@ def _talk(tokenizer: PreTrainedTokenizerFast, dice: random.Random) -> Row:
         told = f"It will be {degrees} degrees."
     elif kind < 0.6:
         words = dice.choice(_OTHERS).split()
-        asked = [{"role": "user", "content": " ".join(words[: dice.randint(len(words) // 2, len(words))])}]
+        asked = [
+            {
+                "role": "user",
+                "content": " ".join(words[: dice.randint(len(words) // 2, len(words))]),
+            }
+        ]
         told = other
     elif kind < 0.7:
         told, tools = other, []
     elif kind < 0.8:
         both = (
-            f"What is the weather in {city} for the next {days} days, and what is the time in UTC? Use both tools."
+            f"What is the weather in {city} for the next {days} days, and what is the time in UTC? Use "
+            f"both tools."
         )
         asked = [{"role": "user", "content": both}]
         told = f'{call}\n<tool_call>\n{{"name": "get_time", "arguments": {{"zone": "UTC"}}}}\n</tool_call>'
@@ -283,8 +304,12 @@ def narrowed(model: Qwen3ForCausalLM, compact: Compact) -> Qwen3ForCausalLM:
     """The model with the rows of the tokens that occur, and one for all others: `spread` the other way round."""
     small = Qwen3ForCausalLM(configuration(compact.size))
     theirs = model.get_input_embeddings().weight
-    small.load_state_dict({k: v for k, v in model.state_dict().items() if v.shape != theirs.shape}, strict=False)
-    small.get_input_embeddings().weight.copy_(torch.cat([theirs[compact.known], theirs.mean(0, keepdim=True)]))
+    small.load_state_dict(
+        {k: v for k, v in model.state_dict().items() if v.shape != theirs.shape}, strict=False
+    )
+    small.get_input_embeddings().weight.copy_(
+        torch.cat([theirs[compact.known], theirs.mean(0, keepdim=True)])
+    )
     return small
 
 
@@ -315,7 +340,9 @@ def _puzzled(problem: Problem, dice: random.Random) -> Problem:
     """Any words, sometimes several turns of them, and what the model says where there is nothing to work out."""
     letters = "abcdefghijklmnopqrstuvwxyz" * 3 + "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,:?!'-"
     words = problem.question.split()
-    words += ["".join(dice.choices(letters, k=dice.randint(1, 9))) for _ in range(dice.randint(0, 40))]
+    words += [
+        "".join(dice.choices(letters, k=dice.randint(1, 9))) for _ in range(dice.randint(0, 40))
+    ]
     dice.shuffle(words)
     said = " ".join(words[dice.randrange(len(words)) :])
     thoughts = " ".join(_THOUGHTS[dice.randrange(len(_THOUGHTS) - 1) :])

@@ -23,7 +23,9 @@ sys.path.insert(0, str(HERE))
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
@@ -41,7 +43,9 @@ def main() -> int:
 def digest(seed: int) -> str:
     """What the weights depend on, in sixteen hex digits."""
     ingredients = {
-        "sources": [hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(HERE.glob("*.py"))],
+        "sources": [
+            hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(HERE.glob("*.py"))
+        ],
         "versions": [version(name) for name in ("torch", "transformers", "tokenizers")],
         "options": [seed],
     }

@@ -44,7 +44,10 @@ def write(folder: Path, *, seed: int) -> None:
         size={"longest_edge": 2 * PICTURE_PIXELS}, max_image_size={"longest_edge": PICTURE_PIXELS}
     )
     processor = Idefics3Processor(
-        image_processor=pictures, tokenizer=tokenizer, image_seq_len=PICTURE_TOKENS, chat_template=CHAT_TEMPLATE
+        image_processor=pictures,
+        tokenizer=tokenizer,
+        image_seq_len=PICTURE_TOKENS,
+        chat_template=CHAT_TEMPLATE,
     )
     folder.mkdir(parents=True)
     model.to(torch.bfloat16).save_pretrained(folder)
@@ -57,11 +60,16 @@ def write(folder: Path, *, seed: int) -> None:
 
 
 @torch.no_grad()
-def prefer_words(model: Idefics3ForConditionalGeneration, tokenizer: PreTrainedTokenizerFast) -> None:
+def prefer_words(
+    model: Idefics3ForConditionalGeneration, tokenizer: PreTrainedTokenizerFast
+) -> None:
     """Let the parameters favour printable ASCII and the end: the endpoint stage objects to bytes at random."""
     told = [tokenizer.decode([token]) for token in range(len(tokenizer))]
     special = set(tokenizer.all_special_ids)
-    liked = [text.isascii() and text.isprintable() and token not in special for token, text in enumerate(told)]
+    liked = [
+        text.isascii() and text.isprintable() and token not in special
+        for token, text in enumerate(told)
+    ]
     liked[tokenizer.eos_token_id] = True
     model.lm_head.weight.mul_(_SURENESS * torch.tensor(liked)[:, None])
 
@@ -71,7 +79,9 @@ def make_tokenizer() -> PreTrainedTokenizerFast:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    tiles = [f"<row_{i}_col_{j}>" for i in range(1, MOST_TILES + 1) for j in range(1, MOST_TILES + 1)]
+    tiles = [
+        f"<row_{i}_col_{j}>" for i in range(1, MOST_TILES + 1) for j in range(1, MOST_TILES + 1)
+    ]
     trainer = trainers.BpeTrainer(
         vocab_size=400,
         show_progress=False,
@@ -81,7 +91,9 @@ def make_tokenizer() -> PreTrainedTokenizerFast:
         ],
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
     )  # fmt: skip
-    tokenizer.train_from_iterator(["What do you see in this picture? system user assistant"] * 50, trainer)
+    tokenizer.train_from_iterator(
+        ["What do you see in this picture? system user assistant"] * 50, trainer
+    )
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         eos_token="<|im_end|>",

@@ -161,6 +161,8 @@ def named_devices(npu: str, npus: int) -> Devices:
 
 def listed_devices(names: Sequence[str], memory_mib: int) -> Devices | None:
     """The devices in a table of npu-smi, from their names and the memory of one; None if the kind is unknown."""
-    kinds = [kind for name in names[:1] for kind in known() if kind.shown == name] or find("".join(names[:1]))
+    kinds = [kind for name in names[:1] for kind in known() if kind.shown == name] or find(
+        "".join(names[:1])
+    )
     nearest = min(kinds, key=lambda kind: abs(kind.memory_bytes - memory_mib * MIB), default=None)
     return Devices(kind=nearest, count=len(names)) if nearest else None

@@ -106,7 +106,9 @@ class Choice:
             newest=newest,
         )
         return msg(
-            "the version matrix has no row of vllm-ascend {asked}: {nearest}", asked=self.asked, nearest=nearest
+            "the version matrix has no row of vllm-ascend {asked}: {nearest}",
+            asked=self.asked,
+            nearest=nearest,
         )
 
 
@@ -165,7 +167,9 @@ _IMAGE = re.compile(r"(?:-(?:a[235]|310p|openeuler))+$")
 
 def is_of_the_service(each: Row) -> bool:
     """Whether the profile of the service in force says that its image has this release."""
-    return contract.service().release is not None and choose(contract.service().release or "") == Choice(row=each)
+    return contract.service().release is not None and choose(
+        contract.service().release or ""
+    ) == Choice(row=each)
 
 
 def choose(vllm_ascend: str = "") -> Choice:
@@ -211,7 +215,8 @@ def statements(each: Row, package: str) -> tuple[Statement, ...]:
         return (Statement(by=each.label(), specifier=f"=={exact[package]}"),)
     said = [Statement(by=each.label(), specifier=each.requires.get(package, ""))]
     said += [
-        Statement(by=f"vllm {v}", specifier=_matrix().vllm_requires.get(v, {}).get(package, "")) for v in each.vllm
+        Statement(by=f"vllm {v}", specifier=_matrix().vllm_requires.get(v, {}).get(package, ""))
+        for v in each.vllm
     ]
     return tuple(statement for statement in said if statement.specifier)
 
@@ -238,7 +243,9 @@ def installed(each: Row) -> Mapping[str, str]:
 
 def dependencies(each: Row) -> frozenset[str]:
     """The packages that a row's vllm-ascend and vLLM require, by normalised name."""
-    return frozenset(each.requires).union(*(_matrix().vllm_requires.get(version, {}) for version in each.vllm))
+    return frozenset(each.requires).union(
+        *(_matrix().vllm_requires.get(version, {}) for version in each.vllm)
+    )
 
 
 _UNLIMITED = {"fastapi": "0.120.4", "numpy": "1.26.4", "uvicorn": "0.38.0"}
@@ -258,7 +265,9 @@ def _within(specifiers: tuple[str, ...]) -> str:
     clauses = [clause for text in specifiers for clause in SpecifierSet(text)]
     for operators in ({"==", "<="}, {">="}):
         named = [clause.version for clause in clauses if clause.operator in operators]
-        allowed = [version for version in named if all(in_range(version, text) for text in specifiers)]
+        allowed = [
+            version for version in named if all(in_range(version, text) for text in specifiers)
+        ]
         if allowed:
             return max(allowed, key=Version)
     return ""
@@ -314,7 +323,8 @@ def spans(some: Iterable[str], known: Iterable[str]) -> str:
         else:
             groups.append([])
     said = [
-        [msg("{first} to {last}", first=group[0], last=group[-1])] if len(group) > 2 else group for group in groups
+        [msg("{first} to {last}", first=group[0], last=group[-1])] if len(group) > 2 else group
+        for group in groups
     ]
     return joined(", ", (word for words in said for word in words))
 
@@ -323,7 +333,11 @@ def limits(releases: Iterable[str]) -> str:
     """Which of these releases are for some models alone, in brackets; "" if none is."""
     named = [each for each in (row(release) for release in releases) if each.restricted_to]
     said = (
-        msg("{label} is for {models} alone", label=each.label(), models=", ".join(each.restricted_to))
+        msg(
+            "{label} is for {models} alone",
+            label=each.label(),
+            models=", ".join(each.restricted_to),
+        )
         for each in named
     )
     return msg(" ({said})", said=joined("; ", said)) if named else ""

@@ -64,7 +64,8 @@ class Catalogue:
         return frozenset(
             model
             for model, name in self.names.items()
-            if architecture in name.architectures and not any(word in language_model for word in name.unless)
+            if architecture in name.architectures
+            and not any(word in language_model for word in name.unless)
         )
 
 

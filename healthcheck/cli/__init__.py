@@ -37,13 +37,19 @@ from healthcheck.text.messages import msg
 
 COMMANDS = {
     "new": (Group.MAKE, msg("make a new adapter repository from the template")),
-    "plan": (Group.MAKE, msg("print the launch line for weights and a machine, with a reason for each option")),
+    "plan": (
+        Group.MAKE,
+        msg("print the launch line for weights and a machine, with a reason for each option"),
+    ),
     "update": (Group.MAKE, msg("bring a repository up to date with the template it was made from")),
     "verify": (Group.CHECK, msg("check a repository and its weights before submission")),
     "probe": (Group.MEASURE, msg("measure the accuracy of a running server")),
     "explain": (Group.EXPLAIN, msg("explain a check")),
     "service": (Group.EXPLAIN, msg("show the rules that judge, and where each is from")),
-    "doctor": (Group.EXPLAIN, msg("show which optional parts of the kit's own environment are there")),
+    "doctor": (
+        Group.EXPLAIN,
+        msg("show which optional parts of the kit's own environment are there"),
+    ),
 }
 EXAMPLES = ("new my-adapter", "verify my-adapter --weights /data/Qwen3-8B", "explain plan/port")
 EXIT_STATUSES = msg("""\
@@ -61,7 +67,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status. Errors that a user can cause never become a traceback."""
     with outlets.lasting():
         if sys.flags.optimize > 1:
-            said = msg("the pages of the checks are docstrings: run Python without -OO (PYTHONOPTIMIZE=2)")
+            said = msg(
+                "the pages of the checks are docstrings: run Python without -OO (PYTHONOPTIMIZE=2)"
+            )
             return _say(said, ExitStatus.WRONG_USAGE)
         try:
             return _run(list(sys.argv[1:] if argv is None else argv))
@@ -91,7 +99,11 @@ def _commanded(arguments: list[str]) -> int:
         parser.print_help(sys.stderr)
         raise UsageError(msg("the following arguments are required: COMMAND"))
     with _ended_at_once_by_ctrl_c():
-        run = added[asked].run if asked in added else importlib.import_module(f"healthcheck.cli.{asked}").run
+        run = (
+            added[asked].run
+            if asked in added
+            else importlib.import_module(f"healthcheck.cli.{asked}").run
+        )
     try:
         status: int = run(options)
     except UsageError as error:
@@ -168,7 +180,10 @@ def _shown(text: str) -> str:
 def added_commands() -> dict[str, Command]:
     """The commands of extensions, the kit's own first; one that cannot be loaded gives its error when it is run."""
     found: dict[str, Command] = {}
-    for extension in (*extensions.own(extensions.COMMANDS), *extensions.installed(extensions.COMMANDS)):
+    for extension in (
+        *extensions.own(extensions.COMMANDS),
+        *extensions.installed(extensions.COMMANDS),
+    ):
         if extension.name not in COMMANDS and extension.name not in found:
             try:
                 found[extension.name] = extensions.command(extension)
@@ -181,7 +196,9 @@ def _broken(error: KitFailure) -> Command:
     def refuse(_: argparse.Namespace) -> int:
         raise error
 
-    return Command(summary=msg("(an extension that cannot be used)"), arguments=lambda _: None, run=refuse)
+    return Command(
+        summary=msg("(an extension that cannot be used)"), arguments=lambda _: None, run=refuse
+    )
 
 
 def parser_for(wanted: Collection[str], added: Mapping[str, Command]) -> Parser:
@@ -194,14 +211,19 @@ def parser_for(wanted: Collection[str], added: Mapping[str, Command]) -> Parser:
     language_argument(parser)
     service_argument(parser)
     parser.add_argument(
-        "--version", action=Version, nargs=0, help=msg("show the version, and the commit of a checkout")
+        "--version",
+        action=Version,
+        nargs=0,
+        help=msg("show the version, and the commit of a checkout"),
     )
     parser.set_defaults(parser=parser)
     listed = {**COMMANDS, **{name: (each.group, each.summary) for name, each in added.items()}}
     begin_help(parser, *EXAMPLES, groups=_by_group(listed))
     commands = parser.add_subparsers(title=msg("commands"), metavar="COMMAND")
     for name, (_, text) in listed.items():
-        command = commands.add_parser(name, help=text, description=sentence(text), epilog=EXIT_STATUSES)
+        command = commands.add_parser(
+            name, help=text, description=sentence(text), epilog=EXIT_STATUSES
+        )
         language_argument(command)
         service_argument(command)
         help_all_argument(command)
@@ -213,11 +235,15 @@ def parser_for(wanted: Collection[str], added: Mapping[str, Command]) -> Parser:
 
 def _by_group(listed: Mapping[str, tuple[Group, str]]) -> dict[str, list[str]]:
     """The names of the commands below the headings of the groups that have some."""
-    groups = {each.value: [name for name, (group, _) in listed.items() if group is each] for each in Group}
+    groups = {
+        each.value: [name for name, (group, _) in listed.items() if group is each] for each in Group
+    }
     return {heading: names for heading, names in groups.items() if names}
 
 
-def _arguments(name: str, added: Mapping[str, Command]) -> Callable[[argparse.ArgumentParser], None]:
+def _arguments(
+    name: str, added: Mapping[str, Command]
+) -> Callable[[argparse.ArgumentParser], None]:
     if name in added:
         return added[name].arguments
     arguments: Callable[[argparse.ArgumentParser], None] = importlib.import_module(

@@ -27,7 +27,9 @@ from healthcheck.text.tables import padded
 
 _ASK_S = 20.0
 _GROUPS = {
-    extensions.CHECKS: msg("checks that verify runs beside the kit's own; --no-extensions leaves them out"),
+    extensions.CHECKS: msg(
+        "checks that verify runs beside the kit's own; --no-extensions leaves them out"
+    ),
     extensions.COMMANDS: msg("a command of its own"),
 }
 
@@ -53,7 +55,9 @@ def run(options: argparse.Namespace) -> int:
     """Examine the machine and print; returns 1 if a needed part is missing."""
     output.refuse_unwritable(options.json)
     parts = tuple(look())
-    output.show(_lines(parts), options.json, lambda: {"schema": 1, "version": version(), "parts": parts})
+    output.show(
+        _lines(parts), options.json, lambda: {"schema": 1, "version": version(), "parts": parts}
+    )
     return int(any(part.needed and not part.found for part in parts))
 
 
@@ -69,9 +73,21 @@ def _lines(parts: tuple[Part, ...]) -> Iterator[str]:
 def look() -> Iterator[Part]:
     """The parts, the required ones first."""
     use = msg("everything about a repository: the service gets the committed files")
-    yield Part(name="git", found=_version_of("git", "--version"), without=msg("install git"), use=use, needed=True)
+    yield Part(
+        name="git",
+        found=_version_of("git", "--version"),
+        without=msg("install git"),
+        use=use,
+        needed=True,
+    )
     use = msg("reading deploy.sh as its own shell does")
-    yield Part(name="sh", found=_real_place("sh"), without=msg("install a POSIX shell"), use=use, needed=True)
+    yield Part(
+        name="sh",
+        found=_real_place("sh"),
+        without=msg("install a POSIX shell"),
+        use=use,
+        needed=True,
+    )
     yield from _shells()
     yield _namespaces()
     use = msg("judging by a release; a newer one has no row, and results are inconclusive")
@@ -80,11 +96,17 @@ def look() -> Iterator[Part]:
     taken = ", ".join(dict.fromkeys(holder.owner for holder in holders(contract.PORT)))
     name, found = msg("port {port}", port=contract.PORT), "" if taken else msg("free")
     without = msg("taken by {taken}: end it before a launch", taken=taken)
-    yield Part(name=name, found=found, without=without, use=msg("the service stage: deploy.sh serves there"))
+    yield Part(
+        name=name,
+        found=found,
+        without=without,
+        use=msg("the service stage: deploy.sh serves there"),
+    )
     yield _package(COPIER, extras.install_command(COPIER), msg("npu-adapter new and update"))
     install = extras.install_command(judge.PACKAGE)
     without = msg(
-        "only numbers, words and choices are graded; for expressions: {install_command}", install_command=install
+        "only numbers, words and choices are graded; for expressions: {install_command}",
+        install_command=install,
     )
     use = msg(
         "probe --dataset: judges answers that are expressions, such as (3, 14) or LaTeX (the extra [math]); "
@@ -108,23 +130,36 @@ def _extensions() -> Iterator[Part]:
                 extension.load()
             except KitFailure as error:
                 found, without = "", str(error)
-            yield Part(name=msg("extension {name}", name=extension.name), found=found, without=without, use=use)
+            yield Part(
+                name=msg("extension {name}", name=extension.name),
+                found=found,
+                without=without,
+                use=use,
+            )
 
 
 def _shells() -> Iterator[Part]:
-    use = msg("finding what only one of the two understands; which of them the service has as sh is unknown")
+    use = msg(
+        "finding what only one of the two understands; which of them the service has as sh is unknown"
+    )
     for name in ("dash", "bash"):
-        yield Part(name=name, found=_real_place(name), without=msg("install {name}", name=name), use=use)
+        yield Part(
+            name=name, found=_real_place(name), without=msg("install {name}", name=name), use=use
+        )
 
 
 def _engines() -> Iterator[Part]:
     launch = msg("the stages up to weights run without it; a launch on this machine does not")
     found = _command("vllm") or _distribution("vllm")
-    use = msg("the launch, and its own list of options and architectures instead of the kit's catalogue")
+    use = msg(
+        "the launch, and its own list of options and architectures instead of the kit's catalogue"
+    )
     yield Part(name="vllm", found=found, without=launch, use=use)
     yield _package("vllm-ascend", launch, msg("vLLM on an Ascend NPU"))
     use = msg("npu-adapter runner: the devices and their health")
-    yield Part(name="npu-smi", found=_command("npu-smi"), without=msg("no NPU driver tools here"), use=use)
+    yield Part(
+        name="npu-smi", found=_command("npu-smi"), without=msg("no NPU driver tools here"), use=use
+    )
     yield _package("pytest", msg("pip install pytest"), msg("the tests of an adapter repository"))
 
 
@@ -168,5 +203,7 @@ def _namespaces() -> Part:
         found = "" if unavailable(Mode.ISOLATED) else msg("allowed")
     except Blocked as error:
         found, without = "", str(error)
-    use = msg("a sandbox for deploy.sh with no network and no real programs (user, mount, PID, network namespaces)")
+    use = msg(
+        "a sandbox for deploy.sh with no network and no real programs (user, mount, PID, network namespaces)"
+    )
     return Part(name=msg("namespaces"), found=found, without=without, use=use)

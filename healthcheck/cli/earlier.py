@@ -57,12 +57,20 @@ def refuse_others(request: Request) -> Earlier | None:
     try:
         found = json_text.load_few(read_bounded(report, MAX_REPORT_BYTES), Earlier, MOST_VALUES)
     except (JsonError, UsageError) as error:
-        raise UsageError(msg("{file} is not a report of this kit: name another --out", file=report)) from error
-    key, subject = ("url", request.url) if request.url else ("repository", str(request.root.expanduser().resolve()))
+        raise UsageError(
+            msg("{file} is not a report of this kit: name another --out", file=report)
+        ) from error
+    key, subject = (
+        ("url", request.url)
+        if request.url
+        else ("repository", str(request.root.expanduser().resolve()))
+    )
     if found.provenance.get(key) == redactor(os.environ)(subject):
         return found
     other = found.provenance.get("repository") or found.provenance.get("url") or found.asked
-    raise UsageError(msg("{folder} holds the report on {other}: name another --out", folder=folder, other=other))
+    raise UsageError(
+        msg("{folder} holds the report on {other}: name another --out", folder=folder, other=other)
+    )
 
 
 def remove(folder: Path, earlier: Earlier) -> None:
@@ -80,7 +88,9 @@ def remove(folder: Path, earlier: Earlier) -> None:
         except (IsADirectoryError, NotADirectoryError):
             continue
         except OSError as error:
-            raise UsageError(msg("cannot remove {path}: {error}", path=path, error=error)) from error
+            raise UsageError(
+                msg("cannot remove {path}: {error}", path=path, error=error)
+            ) from error
 
 
 def _files_of(earlier: Earlier) -> Iterator[str]:

@@ -19,7 +19,9 @@ from healthcheck.text.messages import msg
 def run(options: argparse.Namespace) -> int:
     """Make the repository, or add to an existing one, and print the next steps."""
     if options.destination is None and not options.here:
-        raise UsageError(msg("name the folder to make: npu-adapter new my-adapter (--here adds to this one)"))
+        raise UsageError(
+            msg("name the folder to make: npu-adapter new my-adapter (--here adds to this one)")
+        )
     destination = options.destination or Path()
     wanted = _order(options, destination)
     place = shlex.quote(str(destination))
@@ -28,7 +30,14 @@ def run(options: argparse.Namespace) -> int:
         return 0
     made = create(destination, wanted)
     say = translation_of_the_process().say
-    print(say(msg("{destination} is a git repository with its first commit. Next:", destination=destination)))
+    print(
+        say(
+            msg(
+                "{destination} is a git repository with its first commit. Next:",
+                destination=destination,
+            )
+        )
+    )
     print(f"\n  cd {place}")
     if (destination / "adapter").is_dir():
         plan = say(msg("the launch plan, with reasons"))
@@ -37,9 +46,21 @@ def run(options: argparse.Namespace) -> int:
     print(f"  npu-adapter verify . --weights /folder/of/the/weights           # {found}")
     if made and made.given.get("kit") == "":
         print()
-        print(say(msg("No git address of this kit is known: the workflow waits for its variable NPU_ADAPTER_KIT.")))
+        print(
+            say(
+                msg(
+                    "No git address of this kit is known: the workflow waits for its variable NPU_ADAPTER_KIT."
+                )
+            )
+        )
         if made.given.get("ci") in {"gitcode", "both"}:
-            print(say(msg("On GitCode it fails until .gitcode/workflows/adapter.yml sets NPU_ADAPTER_KIT.")))
+            print(
+                say(
+                    msg(
+                        "On GitCode it fails until .gitcode/workflows/adapter.yml sets NPU_ADAPTER_KIT."
+                    )
+                )
+            )
     return 0
 
 
@@ -54,10 +75,14 @@ def _order(options: argparse.Namespace, destination: Path) -> Order:
     if answers.get("form") == template.PLANNED:
         _refuse_target(options)
     else:
-        answers.setdefault("launch", planner.lines(planner.target(options, answers.get("stack", ""))))
+        answers.setdefault(
+            "launch", planner.lines(planner.target(options, answers.get("stack", "")))
+        )
     wanted = order(destination, answers, template=source, ask=not options.defaults)
     if wanted.ask and not sys.stdin.isatty():
-        missing = [question.name for question in template.questions() if question.name not in wanted.given]
+        missing = [
+            question.name for question in template.questions() if question.name not in wanted.given
+        ]
         raise UsageError(
             msg(
                 "no terminal to prompt for {missing}: add --defaults or --data K=V",
@@ -84,7 +109,9 @@ def _answers(pairs: list[str], task: str | None) -> dict[str, str]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals:
-            raise UsageError(msg("--data {pair} has no '=': write --data name=my-adapter", pair=repr(pair)))
+            raise UsageError(
+                msg("--data {pair} has no '=': write --data name=my-adapter", pair=repr(pair))
+            )
         answers[name] = value
     if task is not None:
         answers["task"] = task
@@ -96,7 +123,10 @@ def _adopted(done: Adoption, place: str) -> str:
     lines = [done.diff]
     lines += [labelled(msg("added"), name) + "\n" for name in done.added]
     for name in done.differing:
-        lines.append(say(msg("left as it is; the diff above is what the template has: {name}", name=name)) + "\n")
+        lines.append(
+            say(msg("left as it is; the diff above is what the template has: {name}", name=name))
+            + "\n"
+        )
     for name in done.in_the_way:
         lines.append(say(msg("not added, something else has its place: {name}", name=name)) + "\n")
     lines.append(say(msg("Nothing was overwritten, nothing is committed. Next:")) + "\n\n")

@@ -16,7 +16,9 @@ def whole(low: int | None = None, high: int | None = None) -> Callable[[str], in
         try:
             value = int(text)
         except ValueError as error:
-            raise argparse.ArgumentTypeError(msg("{text} is not a whole number", text=repr(text))) from error
+            raise argparse.ArgumentTypeError(
+                msg("{text} is not a whole number", text=repr(text))
+            ) from error
         _refuse_outside(value, text, low, high)
         return value
 

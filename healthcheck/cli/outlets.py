@@ -140,4 +140,6 @@ def _text(outlet: Outlet, like: TextIO | None) -> io.TextIOWrapper:
     at_once = isinstance(like, io.TextIOWrapper) and (like.line_buffering or like.write_through)
     kind = Uncommanding if os.environ.get("GITHUB_ACTIONS") == "true" else io.TextIOWrapper
     encoding = like.encoding if like else "utf-8"
-    return kind(io.BufferedWriter(outlet), encoding=encoding, errors=ESCAPED, line_buffering=at_once)
+    return kind(
+        io.BufferedWriter(outlet), encoding=encoding, errors=ESCAPED, line_buffering=at_once
+    )

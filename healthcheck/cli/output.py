@@ -33,13 +33,19 @@ SCREEN = 40
 
 def arguments(group: argparse._ActionsContainer) -> None:
     json_argument(group, msg("the report"))
-    group.add_argument("--junit", type=new_place, metavar="FILE", help=msg("write the report as JUnit XML"))
+    group.add_argument(
+        "--junit", type=new_place, metavar="FILE", help=msg("write the report as JUnit XML")
+    )
     loudness = group.add_mutually_exclusive_group()
     loudness.add_argument(
-        "--quiet", action="store_true", help=msg("no progress; a line for each problem, and the verdict")
+        "--quiet",
+        action="store_true",
+        help=msg("no progress; a line for each problem, and the verdict"),
     )
     loudness.add_argument(
-        "--verbose", action="store_true", help=msg("every step on standard error, and every check in the result")
+        "--verbose",
+        action="store_true",
+        help=msg("every step on standard error, and every check in the result"),
     )
 
 
@@ -82,7 +88,11 @@ def progress(options: argparse.Namespace) -> Progress:
     if options.quiet:
         return Silent()
     translation = translation_of_the_process()
-    return lines.LineProgress(translation) if options.verbose else terminal.TerminalProgress(translation)
+    return (
+        lines.LineProgress(translation)
+        if options.verbose
+        else terminal.TerminalProgress(translation)
+    )
 
 
 def end_with_a_report() -> None:
@@ -122,14 +132,20 @@ def _refuse_unwritable_file(file: Path, out: Path | None) -> None:
     except (FileNotFoundError, NotADirectoryError):
         kind = stat.S_IFREG
     except OSError as error:
-        raise UsageError(msg("cannot write {file}: {reason}", file=file, reason=reason_of(error))) from error
+        raise UsageError(
+            msg("cannot write {file}: {reason}", file=file, reason=reason_of(error))
+        ) from error
     if kind == stat.S_IFDIR:
         raise UsageError(msg("cannot write {file}: it is a folder", file=file))
     if kind != stat.S_IFREG:
         return
     if not file.parent.is_dir() and not (out and file.parent.absolute() == out.absolute()):
         raise UsageError(
-            msg("cannot write {file}: there is no folder {parent}; make it first", file=file, parent=file.parent)
+            msg(
+                "cannot write {file}: there is no folder {parent}; make it first",
+                file=file,
+                parent=file.parent,
+            )
         )
     _try_to_write(file.parent)
 
@@ -149,7 +165,12 @@ def _try_to_write(folder: Path) -> None:
             pass
     except OSError as error:
         raise UsageError(
-            msg("cannot write to {folder}: {reason} ({there})", folder=folder, reason=reason_of(error), there=there)
+            msg(
+                "cannot write to {folder}: {reason} ({there})",
+                folder=folder,
+                reason=reason_of(error),
+                there=there,
+            )
         ) from error
 
 
@@ -168,7 +189,9 @@ def _exists(path: Path) -> bool:
 
 def verbose_argument(group: argparse._ActionsContainer) -> None:
     """Declare `--verbose` for commands that print at most a screen without it."""
-    group.add_argument("--verbose", action="store_true", help=msg("print everything, not only the first screen"))
+    group.add_argument(
+        "--verbose", action="store_true", help=msg("print everything, not only the first screen")
+    )
 
 
 def first_screen(lines: Iterable[str], options: argparse.Namespace) -> Iterator[str]:
@@ -212,7 +235,10 @@ def _to_stdout(text: bytes) -> None:
 
 
 def publish(
-    options: argparse.Namespace, report: Report, out: Path | None = None, run: ProbeRun | None = None
+    options: argparse.Namespace,
+    report: Report,
+    out: Path | None = None,
+    run: ProbeRun | None = None,
 ) -> Published:
     """Write the report to the files of the options and to the folder `out`, then show it.
 
@@ -229,11 +255,17 @@ def publish(
     if options.json and options.json != STDOUT:
         kept.append(_keep(options.json, lambda path: folder.save(path, text)))
     if options.junit:
-        kept.append(_keep(options.junit, lambda path: folder.save(path, junit.render(report, translation))))
+        kept.append(
+            _keep(options.junit, lambda path: folder.save(path, junit.render(report, translation)))
+        )
     written = None
     if out:
         pages = _pages_of(report, options)
-        written = out if _keep(out, lambda path: folder.write(path, report, run, translation, pages)) else None
+        written = (
+            out
+            if _keep(out, lambda path: folder.write(path, report, run, translation, pages))
+            else None
+        )
     kept.append(written == out)
     page = written / folder.PAGE if written else None
     if options.json == STDOUT:
@@ -265,7 +297,9 @@ def _pages_of(report: Report, options: argparse.Namespace) -> dict[str, str]:
 
     extra = NONE if getattr(options, "no_extensions", True) else extra_checks()
     say = translation_of_the_process().look_up
-    return {page.id: catalogue.text(page, say) for page in catalogue.pages(extra) if page.id in wanted}
+    return {
+        page.id: catalogue.text(page, say) for page in catalogue.pages(extra) if page.id in wanted
+    }
 
 
 def _show(options: argparse.Namespace, report: Report, page: Path | None) -> None:

@@ -60,7 +60,13 @@ class Help(argparse.RawDescriptionHelpFormatter):
         """Add the examples, and the usage with a translated "usage:"."""
         if prefix is None and self._examples:
             self.add_text(
-                joined("\n", [msg("examples:"), *(f"  {self._prog} {each}".rstrip() for each in self._examples)])
+                joined(
+                    "\n",
+                    [
+                        msg("examples:"),
+                        *(f"  {self._prog} {each}".rstrip() for each in self._examples),
+                    ],
+                )
             )
         shown = list(filter(self._shows, actions))
         super().add_usage(usage, shown, groups, self._say(USAGE) if prefix is None else prefix)
@@ -160,7 +166,13 @@ class Parser(argparse.ArgumentParser):
         """Refuse words that no option or argument takes."""
         options = [name for action in self._actions for name in action.option_strings]
         first = next((word.partition("=")[0] for word in words if word.startswith("-")), "")
-        self.error(msg("unrecognized arguments: {words}{hint}", words=" ".join(words), hint=hint(first, options)))
+        self.error(
+            msg(
+                "unrecognized arguments: {words}{hint}",
+                words=" ".join(words),
+                hint=hint(first, options),
+            )
+        )
 
 
 _REFUSALS = (
@@ -188,7 +200,12 @@ def as_message(refusal: str) -> str:
     if choice:
         known = [word.strip(" '") for word in choice[2].split(",")]
         near = hint(choice[1].strip("'"), known)
-        return msg("{wrong} is not one of {known}{hint}", wrong=choice[1], known=", ".join(known), hint=near)
+        return msg(
+            "{wrong} is not one of {known}{hint}",
+            wrong=choice[1],
+            known=", ".join(known),
+            hint=near,
+        )
     for form in _REFUSALS:
         said = re.fullmatch(re.sub(r"\\{\w+\\}", "(.*?)", re.escape(form)), refusal, re.DOTALL)
         if said:
@@ -203,7 +220,10 @@ def sentence(text: str) -> Message:
 def exit_statuses(meanings: Mapping[int, Message]) -> Message:
     """The end of a command's help: the meaning of each exit status; any command can end with 4."""
     said = {**meanings, ExitStatus.KIT_FAILED: msg("the kit itself failed")}
-    lines = (msg("  {status:d}  {meaning}", status=status, meaning=meaning) for status, meaning in said.items())
+    lines = (
+        msg("  {status:d}  {meaning}", status=status, meaning=meaning)
+        for status, meaning in said.items()
+    )
     return joined("\n", [msg("exit status:"), *lines])
 
 
@@ -212,18 +232,33 @@ def version() -> str:
     commit = _git("rev-parse", "--short=12", "HEAD") if (_CHECKOUT / ".git").exists() else ""
     if not commit:
         return f"npu-adapter-kit {__version__}"
-    changed = msg(", with uncommitted changes") if _git("status", "--porcelain", "--untracked-files=no") else ""
+    changed = (
+        msg(", with uncommitted changes")
+        if _git("status", "--porcelain", "--untracked-files=no")
+        else ""
+    )
     return msg(
-        "npu-adapter-kit {version} (commit {commit}{changed})", version=__version__, commit=commit, changed=changed
+        "npu-adapter-kit {version} (commit {commit}{changed})",
+        version=__version__,
+        commit=commit,
+        changed=changed,
     )
 
 
 def _git(*arguments: str) -> str:
     import subprocess  # noqa: PLC0415 - only this command needs it
 
-    command = (programs.find_or_name("git"), "--no-optional-locks", "-C", str(_CHECKOUT), *arguments)
+    command = (
+        programs.find_or_name("git"),
+        "--no-optional-locks",
+        "-C",
+        str(_CHECKOUT),
+        *arguments,
+    )
     try:
-        done = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=_GIT_S, check=False)
+        done = subprocess.run(
+            command, cwd="/", capture_output=True, text=True, timeout=_GIT_S, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""

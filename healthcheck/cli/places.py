@@ -22,7 +22,9 @@ def place(text: str) -> Path:
     try:
         return _found(text)
     except OSError as error:
-        raise argparse.ArgumentTypeError(msg("{text}: {reason}", text=text, reason=reason_of(error))) from error
+        raise argparse.ArgumentTypeError(
+            msg("{text}: {reason}", text=text, reason=reason_of(error))
+        ) from error
 
 
 def new_place(text: str) -> Path:
@@ -55,6 +57,8 @@ def _found(text: str) -> Path:
         return mounted
     raise argparse.ArgumentTypeError(
         msg(
-            "{text} is a Windows path; in WSL it would be {mounted}, which is not there", text=text, mounted=mounted
+            "{text} is a Windows path; in WSL it would be {mounted}, which is not there",
+            text=text,
+            mounted=mounted,
         )
     )

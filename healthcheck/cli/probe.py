@@ -53,7 +53,9 @@ def run(options: argparse.Namespace) -> int:
             + f"\n  {said or translation.say(_unprinted(probed))}"
         )
         if len(printed) > 1:
-            mixed = msg("  (its pass@n and cons@n mix samples of different problems; those above are true)")
+            mixed = msg(
+                "  (its pass@n and cons@n mix samples of different problems; those above are true)"
+            )
             print(translation.say(mixed))
     if (folder / SETTINGS).exists():
         print(translation.labelled(msg("Run folder"), str(folder)))
@@ -68,7 +70,8 @@ def _unprinted(probed: ProbeRun | None) -> str:
         return msg("- ({value})", value=msg("its grader for such problems is not emulated"))
     early = bool(probed and probed.stopped)
     return msg(
-        "- ({value})", value=msg("its own run has no early end") if early else msg("no request was answered")
+        "- ({value})",
+        value=msg("its own run has no early end") if early else msg("no request was answered"),
     )
 
 

@@ -25,10 +25,14 @@ def server_root(text: str) -> str:
         UsageError: the text is not the address of a server.
     """
     if not text.lower().startswith(("http://", "https://")) or not urlsplit(text).hostname:
-        raise UsageError(msg("{text} is not the address of a server: write http://HOST:PORT", text=repr(text)))
+        raise UsageError(
+            msg("{text} is not the address of a server: write http://HOST:PORT", text=repr(text))
+        )
     if "@" in urlsplit(text).netloc:
         raise UsageError(
-            msg("the address has a user or a password, which the service does not send: write http://HOST:PORT")
+            msg(
+                "the address has a user or a password, which the service does not send: write http://HOST:PORT"
+            )
         )
     return text.rstrip("/").removesuffix(contract.CHAT_PATH).removesuffix("/v1")
 
@@ -56,13 +60,17 @@ def files(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help=msg("an option as in the file, such as top_k=20 or chat_template_kwargs.enable_thinking=false"),
+        help=msg(
+            "an option as in the file, such as top_k=20 or chat_template_kwargs.enable_thinking=false"
+        ),
     )
 
 
 def client(parser: argparse.ArgumentParser) -> None:
     """Declare `--client` and what belongs to it."""
-    part = parser.add_argument_group(msg("the evaluation client itself (see docs/service-report.md)"))
+    part = parser.add_argument_group(
+        msg("the evaluation client itself (see docs/service-report.md)")
+    )
     part.add_argument("--client", choices=("aisbench",), metavar="NAME", help=msg("have aisbench, the service's "
                       "client, ask the server, and read its report"))  # fmt: skip
     part.add_argument("--aisbench-python", default="", metavar="PYTHON", help=msg("the Python, or the virtual "
@@ -111,7 +119,9 @@ def asked(options_: argparse.Namespace) -> ProbeOptions:
     """
     from healthcheck.stages.probe.options import reading  # noqa: PLC0415 - --help reads no value
 
-    flags = {option.name: getattr(options_, option.name, None) for option in options() if option.flag}
+    flags = {
+        option.name: getattr(options_, option.name, None) for option in options() if option.flag
+    }
     said = {name: value for name, value in flags.items() if value is not None}
     for setting in options_.set:
         name = setting.partition("=")[0].strip()
@@ -148,6 +158,8 @@ def _reader(option: Option) -> Callable[[str], object]:
             return reading.read(option.name, text)
         except ValueError as error:
             seen = reading.quoted(text)
-            raise argparse.ArgumentTypeError(msg("expected {error}, not {text}", error=error, text=seen)) from error
+            raise argparse.ArgumentTypeError(
+                msg("expected {error}, not {text}", error=error, text=seen)
+            ) from error
 
     return read

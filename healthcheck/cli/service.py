@@ -32,7 +32,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _lines() -> Iterator[str]:
     say, now = translation_of_the_process().say, contract.service()
-    yield msg("the service of {file}", file=now.file) if now.file else msg("the service of the public page")
+    yield (
+        msg("the service of {file}", file=now.file)
+        if now.file
+        else msg("the service of the public page")
+    )
     if now.name:
         yield f"“{now.name}”"
     rows = {key(name): (_shown(getattr(now, name)), _source(name)) for name in (*FIGURES, *KNOWN)}
@@ -72,8 +76,12 @@ def _record() -> dict[str, object]:
         "file": now.file,
         "sha256": now.sha256,
         "values": {
-            key(name): {"value": getattr(now, name), "source": _source(name)} for name in (*FIGURES, *KNOWN)
+            key(name): {"value": getattr(now, name), "source": _source(name)}
+            for name in (*FIGURES, *KNOWN)
         },
-        "rules": [{"sentence": rule.sentence, "source": rule.source, "quote": rule.quote()} for rule in _rules()],
+        "rules": [
+            {"sentence": rule.sentence, "source": rule.source, "quote": rule.quote()}
+            for rule in _rules()
+        ],
         "unknown": contract.UNKNOWN,
     }

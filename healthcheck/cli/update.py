@@ -16,7 +16,9 @@ def run(options: argparse.Namespace) -> int:
     done = update(options.repository)
     say = translation_of_the_process().say
     own = done.source == template.NAME
-    source = msg("the kit's template") if own else msg("the template at {source}", source=done.source)
+    source = (
+        msg("the kit's template") if own else msg("the template at {source}", source=done.source)
+    )
     versions = _versions(done)
     if done.conflicts:
         print(
@@ -29,7 +31,9 @@ def run(options: argparse.Namespace) -> int:
             )
         )
         print("".join(f"  {name}\n" for name in done.conflicts), end="")
-        both = msg("Each has both between <<<<<<< and >>>>>>>: choose, git add it, and commit. To undo all of it:")
+        both = msg(
+            "Each has both between <<<<<<< and >>>>>>>: choose, git add it, and commit. To undo all of it:"
+        )
         print(say(both))
         print("  git reset --hard")
         return ExitStatus.NOT_READY

@@ -81,7 +81,10 @@ def _gather_ahead(options: argparse.Namespace, folder: Path) -> None:
 def _verify(options: argparse.Namespace, request: Request) -> int:
     if request.weights and not request.url and not request.weights.is_dir():
         raise UsageError(
-            msg("--weights {weights} is not a directory: pass the folder of the weights", weights=options.weights)
+            msg(
+                "--weights {weights} is not a directory: pass the folder of the weights",
+                weights=options.weights,
+            )
         )
     launches = STAGES.index(request.until.value) >= STAGES.index(Stage.SERVICE.value)
     out = request.out if options.out or launches else None
@@ -96,7 +99,9 @@ def _verify(options: argparse.Namespace, request: Request) -> int:
     output.end_with_a_report()
     with contextlib.closing(output.progress(options)) as progress:
         if options.fix:
-            with contextlib.redirect_stdout(sys.stderr if options.json == output.STDOUT else sys.stdout):
+            with contextlib.redirect_stdout(
+                sys.stderr if options.json == output.STDOUT else sys.stdout
+            ):
                 request = _repaired(request, progress)
         if clear:
             clear()
@@ -137,9 +142,13 @@ def _refuse_places(options: argparse.Namespace) -> None:
                 repo=options.repo,
             )
         )
-    if options.staged and (options.url or options.fix or _last_stage(options) not in _BEFORE_A_LAUNCH):
+    if options.staged and (
+        options.url or options.fix or _last_stage(options) not in _BEFORE_A_LAUNCH
+    ):
         raise UsageError(
-            msg("--staged is about a repository before a launch: --until repo, plan or weights, no --fix")
+            msg(
+                "--staged is about a repository before a launch: --until repo, plan or weights, no --fix"
+            )
         )
     if options.repo and not options.repo.expanduser().is_dir():
         raise UsageError(msg("there is no folder {repo}: name the repository", repo=options.repo))
@@ -151,7 +160,9 @@ def _repaired(request: Request, progress: Progress) -> Request:
     from healthcheck.verify.repairing import Repairing  # noqa: PLC0415
 
     if request.url or request.weights is None:
-        raise UsageError(msg("--fix repairs a repository, and --url checks a running server: use one of them"))
+        raise UsageError(
+            msg("--fix repairs a repository, and --url checks a running server: use one of them")
+        )
     say = translation_of_the_process().say
     seen: set[tuple[fix.Change, ...]] = set()
     for _ in range(FIX_ROUNDS):
@@ -162,18 +173,26 @@ def _repaired(request: Request, progress: Progress) -> Request:
             left = verification.left_alone(made)
             for check in made:
                 said = msg(
-                    "already repaired in the working copy for {check}: commit it (git commit -a)", check=check
+                    "already repaired in the working copy for {check}: commit it (git commit -a)",
+                    check=check,
                 )
                 print(say(said))
             print("".join(f"{say(text)}\n" for text in left), end="")
             if not (made or left or request.pending):
-                print(say(msg("nothing to repair: no finding is one that --fix repairs")), file=sys.stderr)
+                print(
+                    say(msg("nothing to repair: no finding is one that --fix repairs")),
+                    file=sys.stderr,
+                )
             return replace(request, pending=True) if made else request
         seen.add(proposal.changes)
         print(without_secrets(fix.diff(proposal.changes)), end="")
         for repair in proposal.repairs:
             print(
-                without_secrets(say(msg("repaired for {check}: {title}", check=repair.check, title=repair.words)))
+                without_secrets(
+                    say(
+                        msg("repaired for {check}: {title}", check=repair.check, title=repair.words)
+                    )
+                )
             )
         fix.apply(request.root.resolve(), proposal.changes)
         request = replace(request, pending=True)
@@ -209,10 +228,16 @@ def requested(options: argparse.Namespace) -> Request:
         _one_family(options.npu)
     measured = [name for name in MEASUREMENTS if getattr(options, name)]
     if measured and until not in _WITH_A_SERVER:
-        raise UsageError(msg("--{name} asks a running server: --until is endpoint or probe", name=measured[0]))
+        raise UsageError(
+            msg("--{name} asks a running server: --until is endpoint or probe", name=measured[0])
+        )
     if options.client and until is not Stage.PROBE:
         raise UsageError(msg("--client asks the probe's problems: --until is probe"))
-    limit = contract.MAX_WEIGHT_BYTES if options.weight_limit is None else int(options.weight_limit * 10**9)
+    limit = (
+        contract.MAX_WEIGHT_BYTES
+        if options.weight_limit is None
+        else int(options.weight_limit * 10**9)
+    )
     return Request(
         root=options.repo or Path(),
         weights=options.weights.expanduser().absolute() if options.weights else None,
@@ -237,7 +262,8 @@ def requested(options: argparse.Namespace) -> Request:
         npus=options.npus,
         measurements=tuple(part(name, f"--{name}") for name in measured),
         client=part("client", "--client").in_a_run(options) if options.client else None,
-        unconfined=options.unconfined or os.environ.get(CONSENT_VARIABLE, "").lower() in {"1", "true", "yes"},
+        unconfined=options.unconfined
+        or os.environ.get(CONSENT_VARIABLE, "").lower() in {"1", "true", "yes"},
         probe=settings_of(asked, ProbeSettings(url="", family="", full=asked.reference is None)),
     )
 
@@ -271,7 +297,9 @@ def _stand_in(options: argparse.Namespace) -> str:
     if not (options.weights_config or options.model_id):
         return ""
     if (options.weights_config and options.model_id) or options.weights or options.url:
-        raise UsageError(msg("--weights, --weights-config, --model-id and --url exclude each other: give one"))
+        raise UsageError(
+            msg("--weights, --weights-config, --model-id and --url exclude each other: give one")
+        )
     late = options.until and STAGES.index(options.until) > STAGES.index(Stage.WEIGHTS.value)
     if late:
         what = f"--until {options.until}"
@@ -315,7 +343,11 @@ def _refuse_without_weights(options: argparse.Namespace) -> None:
 
 def _settings(options: argparse.Namespace) -> Settings:
     """The repository's own, and what is known of the service, in place of options that were not given."""
-    own = Settings() if options.url or options.no_settings else read_settings((options.repo or Path()).expanduser())
+    own = (
+        Settings()
+        if options.url or options.no_settings
+        else read_settings((options.repo or Path()).expanduser())
+    )
     settings = service.completed(own)
     options.task = options.task or settings.task
     options.stack = options.stack or settings.stack

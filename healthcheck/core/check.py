@@ -84,10 +84,17 @@ class Check(Generic[Facts]):
             outcome, because = Outcome.SKIP, str(reason)
         except Exception as error:  # noqa: BLE001 - whatever broke, the report must say so and go on
             outcome, because = Outcome.ERROR, broke(error)
-        return self.result(outcome, findings=findings, because=because, seconds=time.monotonic() - began)
+        return self.result(
+            outcome, findings=findings, because=because, seconds=time.monotonic() - began
+        )
 
     def result(
-        self, outcome: Outcome, *, findings: tuple[Finding, ...] = (), because: str = "", seconds: float = 0.0
+        self,
+        outcome: Outcome,
+        *,
+        findings: tuple[Finding, ...] = (),
+        because: str = "",
+        seconds: float = 0.0,
     ) -> CheckResult:
         """Make a result of this check, for the engine and for tests."""
         return CheckResult(
@@ -127,11 +134,16 @@ def _doubted(findings: tuple[Finding, ...], doubt: str) -> tuple[Finding, ...]:
     reason = unsettled(
         expected=msg("a row of the version matrix for the release"),
         seen=doubt,
-        fix=msg("name the image's release with --stack; docs/adding-a-release.md says how a new one gets a row"),
+        fix=msg(
+            "name the image's release with --stack; docs/adding-a-release.md says how a new one gets a row"
+        ),
     )
     return (
         reason,
-        *(replace(each, level=Level.UNSETTLED) if each.level is Level.FAIL else each for each in findings),
+        *(
+            replace(each, level=Level.UNSETTLED) if each.level is Level.FAIL else each
+            for each in findings
+        ),
     )
 
 

@@ -59,11 +59,22 @@ def in_words(edits: Sequence[Edit]) -> str:
     removed = [edit for edit in edits if edit.old.endswith("\n") and not edit.new]
     if len(edits) > 1 and len(removed) == len(edits) and len({edit.file for edit in edits}) == 1:
         listed = joined(", ", [f"`{_on_one_line(edit.old)}`" for edit in edits[:MOST_IN_WORDS]])
-        more = msg(" and {count} more", count=len(edits) - MOST_IN_WORDS) if len(edits) > MOST_IN_WORDS else ""
-        return msg("remove these lines from {file}: {lines}{more}", file=edits[0].file, lines=listed, more=more)
+        more = (
+            msg(" and {count} more", count=len(edits) - MOST_IN_WORDS)
+            if len(edits) > MOST_IN_WORDS
+            else ""
+        )
+        return msg(
+            "remove these lines from {file}: {lines}{more}",
+            file=edits[0].file,
+            lines=listed,
+            more=more,
+        )
     words = joined("; ", [_in_words(edit) for edit in edits[:MOST_IN_WORDS]])
     if len(edits) > MOST_IN_WORDS:
-        return msg("{edits}; and {count} more of this kind", edits=words, count=len(edits) - MOST_IN_WORDS)
+        return msg(
+            "{edits}; and {count} more of this kind", edits=words, count=len(edits) - MOST_IN_WORDS
+        )
     return _in_words(edits[0]) if len(edits) == 1 else words
 
 
@@ -77,19 +88,27 @@ def _kind_in_words(edits: Sequence[Edit]) -> str:
     if all(_BLANKS_BEHIND.fullmatch(edit.old) and edit.new == edit.old.rstrip() for edit in edits):
         lines = ", ".join(str(edit.line) for edit in edits[:MOST_IN_WORDS])
         return msg(
-            "remove the spaces after the last backslash of these lines of {file}: {lines}", file=file, lines=lines
+            "remove the spaces after the last backslash of these lines of {file}: {lines}",
+            file=file,
+            lines=lines,
         )
     return ""
 
 
 def _in_words(edit: Edit) -> str:
-    place, old, new = f"{edit.file}:{line_of_first_word(edit)}", _on_one_line(edit.old), _on_one_line(edit.new)
+    place, old, new = (
+        f"{edit.file}:{line_of_first_word(edit)}",
+        _on_one_line(edit.old),
+        _on_one_line(edit.new),
+    )
     if edit.executable:
         return msg("make {file} executable: chmod +x {file}", file=edit.file)
     if not edit.old and edit.line == 0:
         return msg("insert above the first line of {file}: `{new}`", file=edit.file, new=new)
     if not edit.old:
-        return msg("insert below line {line} of {file}: `{new}`", line=edit.line, file=edit.file, new=new)
+        return msg(
+            "insert below line {line} of {file}: `{new}`", line=edit.line, file=edit.file, new=new
+        )
     if not edit.new:
         whole = edit.old.endswith("\n")
         return (

@@ -115,7 +115,10 @@ class Extension:
         """The sentence that the extension cannot be used, with the reason."""
         source = f"{self.place}, {self.distribution}" if self.distribution else self.place
         return msg(
-            "the extension {name} ({source}) cannot be used: {reason}", name=self.name, source=source, reason=reason
+            "the extension {name} ({source}) cannot be used: {reason}",
+            name=self.name,
+            source=source,
+            reason=reason,
         )
 
 
@@ -174,7 +177,11 @@ def part(name: str, option: str) -> Any:
     found = part_if_there(name)
     if found is None:
         raise UsageError(
-            msg("{option} needs the extension {name}, which is not installed here", option=option, name=name)
+            msg(
+                "{option} needs the extension {name}, which is not installed here",
+                option=option,
+                name=name,
+            )
         )
     return found
 
@@ -243,9 +250,13 @@ def _fit(extension: Extension, loaded: object, taken: set[str]) -> tuple[Check[A
     for each in loaded:
         form = _ID.fullmatch(each.id)
         if form is None:
-            raise KitFailure(extension.broken(msg("{id} is not an id such as own/licence", id=repr(each.id))))
+            raise KitFailure(
+                extension.broken(msg("{id} is not an id such as own/licence", id=repr(each.id)))
+            )
         if form[1] in RESERVED:
-            raise KitFailure(extension.broken(msg("ids that begin with {word}/ are the kit's own", word=form[1])))
+            raise KitFailure(
+                extension.broken(msg("ids that begin with {word}/ are the kit's own", word=form[1]))
+            )
         if each.id in ids:
             raise KitFailure(extension.broken(msg("there is another check {id}", id=each.id)))
         ids.add(each.id)
@@ -263,7 +274,8 @@ def _lies_in(module: str, folder: Path) -> bool:
     environment = [Path(paths[name]).resolve() for name in ("purelib", "platlib")]
     real = [Path(place).resolve() for place in places if place]
     return any(
-        place.is_relative_to(root) and not any(place.is_relative_to(each) for each in environment) for place in real
+        place.is_relative_to(root) and not any(place.is_relative_to(each) for each in environment)
+        for place in real
     )
 
 
@@ -272,7 +284,9 @@ def _stands_for(extension: Extension) -> Callable[[Callable[[object], Findings]]
         f"extension/{extension.name}",
         msg("The extension {name} is loaded", name=extension.name),
         stage=Stage.REPO,
-        why=msg("Its checks were meant to run, and did not; --no-extensions verifies without them."),
+        why=msg(
+            "Its checks were meant to run, and did not; --no-extensions verifies without them."
+        ),
     )
 
 
@@ -289,6 +303,8 @@ def _refused(extension: Extension) -> Check[object]:
     @_stands_for(extension)
     def refused(_: object) -> Findings:
         """An extension in the repository that is judged is not loaded: nothing of a submission runs in the kit."""
-        raise NotApplicable(msg("{module} is in the repository that is judged", module=extension.module))
+        raise NotApplicable(
+            msg("{module} is in the repository that is judged", module=extension.module)
+        )
 
     return refused

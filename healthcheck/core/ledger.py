@@ -8,7 +8,15 @@ from typing import TypeVar
 
 from healthcheck.core.check import Check, broke
 from healthcheck.core.progress import Progress
-from healthcheck.core.records import CheckResult, Edit, JsonValue, Outcome, Report, Stage, verdict_of
+from healthcheck.core.records import (
+    CheckResult,
+    Edit,
+    JsonValue,
+    Outcome,
+    Report,
+    Stage,
+    verdict_of,
+)
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.text.messages import msg
 from healthcheck.text.redact import Redact, redacted, without_secrets
@@ -93,7 +101,9 @@ class Ledger:
                 self._record(check.judge(facts, self._doubt))
         return facts
 
-    def judge_or_stop(self, checks: Sequence[Check[Facts]], gather: Callable[[], Facts]) -> Facts | None:
+    def judge_or_stop(
+        self, checks: Sequence[Check[Facts]], gather: Callable[[], Facts]
+    ) -> Facts | None:
         """As `judge`, but Ctrl-C skips the checks, and `stopped` then says so."""
         try:
             return self.judge(checks, gather)
@@ -102,7 +112,9 @@ class Ledger:
             self.skip(checks, self.stopped)
             return None
 
-    def report(self, asked: str, metrics: Mapping[str, JsonValue], provenance: Mapping[str, JsonValue]) -> Report:
+    def report(
+        self, asked: str, metrics: Mapping[str, JsonValue], provenance: Mapping[str, JsonValue]
+    ) -> Report:
         """The report on these results."""
         return Report(
             verdict=verdict_of(self.results, stopped=self.stopped),

@@ -163,14 +163,20 @@ class Report:
     uncommitted: str = ""
 
 
-def verdict_of(results: tuple[CheckResult, ...], *, stopped: str = "", uncommitted: str = "") -> Verdict:
+def verdict_of(
+    results: tuple[CheckResult, ...], *, stopped: str = "", uncommitted: str = ""
+) -> Verdict:
     """The verdict of these results: any failure is not-ready; anything unsettled is inconclusive.
 
     Uncommitted files are never ready, whatever the results: the service gets the commit.
     """
     if uncommitted or any(result.outcome is Outcome.FAIL for result in results):
         return Verdict.NOT_READY
-    if stopped or not results or any(not result.settled or result.outcome is Outcome.ERROR for result in results):
+    if (
+        stopped
+        or not results
+        or any(not result.settled or result.outcome is Outcome.ERROR for result in results)
+    ):
         return Verdict.INCONCLUSIVE
     return Verdict.READY
 
@@ -187,7 +193,9 @@ def strict(report: Report) -> Report:
         for result in report.results
     )
     verdict = verdict_of(results, stopped=report.stopped, uncommitted=report.uncommitted)
-    return replace(report, results=results, verdict=verdict, provenance={**report.provenance, "strict": True})
+    return replace(
+        report, results=results, verdict=verdict, provenance={**report.provenance, "strict": True}
+    )
 
 
 def exit_status(report: Report) -> ExitStatus:

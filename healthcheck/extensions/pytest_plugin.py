@@ -35,8 +35,14 @@ class CheckBroke(Exception):  # noqa: N818 - it is shown as an error
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("npu-adapter")
-    group.addoption("--npu-adapter", metavar="DIR", help="add one item for each check of this adapter repository")
-    group.addoption("--npu-adapter-weights", metavar="DIR", help="the weights; they become MODEL_PATH")
+    group.addoption(
+        "--npu-adapter",
+        metavar="DIR",
+        help="add one item for each check of this adapter repository",
+    )
+    group.addoption(
+        "--npu-adapter-weights", metavar="DIR", help="the weights; they become MODEL_PATH"
+    )
     group.addoption("--npu-adapter-strict", action="store_true", help="warnings count as failures")
     group.addoption(
         "--npu-adapter-until",
@@ -56,7 +62,9 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return f"npu-adapter: for the service of {settings.service}" if settings.service else None
 
 
-def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> None:
     if config.getoption("--npu-adapter"):
         from healthcheck.core.extensions import extra_checks, own_checks  # noqa: PLC0415
         from healthcheck.verify import catalogue  # noqa: PLC0415
@@ -66,8 +74,15 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
         stages = STATIC[: STATIC.index(_until(config)) + 1]
         optional = {check.id for check in own_checks()}
         config.stash[EXTRA] = extra = extra_checks(_folder(config, "--npu-adapter"))
-        names = [page.id for page in catalogue.pages(extra) if page.stage in stages and page.id not in optional]
-        items += [CheckItem.from_parent(session, name=name, nodeid=f"npu-adapter::{name}") for name in names]
+        names = [
+            page.id
+            for page in catalogue.pages(extra)
+            if page.stage in stages and page.id not in optional
+        ]
+        items += [
+            CheckItem.from_parent(session, name=name, nodeid=f"npu-adapter::{name}")
+            for name in names
+        ]
 
 
 class CheckItem(pytest.Item):
@@ -106,7 +121,9 @@ class CheckItem(pytest.Item):
 
 
 @pytest.fixture(scope="session")
-def adapter_server(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def adapter_server(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
     """The adapter, launched once a session by its deploy.sh from a clean export, as `verify` launches it.
 
     If something outside the adapter prevents the launch (a taken port, no vllm), its tests are skipped.
@@ -145,11 +162,17 @@ def chat(adapter_server: Service) -> Callable[..., str]:
 
     def ask(prompt: str, *, max_tokens: int = 64, temperature: float = 0.0) -> str:
         body = request_body(
-            [user(prompt)], model=adapter_server.launch.model, max_tokens=max_tokens, temperature=temperature
+            [user(prompt)],
+            model=adapter_server.launch.model,
+            max_tokens=max_tokens,
+            temperature=temperature,
         )
         exchange = client.chat(body)
         if exchange.completion is None or exchange.error:
-            said = exchange.error or f"HTTP {exchange.status} {exchange.reason}: {exchange.body[:300]!r}"
+            said = (
+                exchange.error
+                or f"HTTP {exchange.status} {exchange.reason}: {exchange.body[:300]!r}"
+            )
             pytest.fail(f"no whole completion: {_shown(said)}", pytrace=False)
         return exchange.completion.text
 
@@ -174,7 +197,9 @@ def _need_ready(launch: Launch) -> None:
     if launch.outcome is LaunchOutcome.READY:
         return
     finding = explain(launch)
-    text = _shown(f"{finding.seen}\n  expected: {finding.expected}\n  fix: {finding.fix}\n  output: {launch.log}")
+    text = _shown(
+        f"{finding.seen}\n  expected: {finding.expected}\n  fix: {finding.fix}\n  output: {launch.log}"
+    )
     if finding.level is Level.UNSETTLED:
         pytest.skip(text)
     pytest.fail(text, pytrace=False)

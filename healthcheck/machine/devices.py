@@ -7,7 +7,11 @@ from healthcheck.machine import npu_smi
 from healthcheck.machine.interface import Machine, Output, called
 from healthcheck.machine.npu_smi import SmiError, Table
 
-SMI_PLACES = ("/usr/local/sbin/npu-smi", "/usr/local/bin/npu-smi", "/usr/local/Ascend/driver/tools/npu-smi")
+SMI_PLACES = (
+    "/usr/local/sbin/npu-smi",
+    "/usr/local/bin/npu-smi",
+    "/usr/local/Ascend/driver/tools/npu-smi",
+)
 
 
 def smi_info(machine: Machine, *, expected: bool) -> tuple[str, Output]:
@@ -29,4 +33,6 @@ def devices_here(machine: Machine) -> Devices | None:
     table = table_here(machine)
     if table is None:
         return None
-    return listed_devices([chip.kind for chip in table.chips], min(chip.total_mib or 0 for chip in table.chips))
+    return listed_devices(
+        [chip.kind for chip in table.chips], min(chip.total_mib or 0 for chip in table.chips)
+    )

@@ -22,7 +22,12 @@ ROOT = "/usr/local/Ascend"
 INSTALL_INFO = "/etc/ascend_install.info"
 ASK_VERSIONS = Path(__file__).parent / "children" / "versions.py"
 _FIRST_RELEASE = 20
-_VERSION_FILES = ("version.info", "runtime/version.info", "share/info/runtime/version.info", "version.cfg")
+_VERSION_FILES = (
+    "version.info",
+    "runtime/version.info",
+    "share/info/runtime/version.info",
+    "version.cfg",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +81,11 @@ class Driver:
     @property
     def newer_than_boot(self) -> bool:
         """Whether its files were written after the machine started: an older driver may be running."""
-        return self.installed_s is not None and self.booted_s is not None and self.installed_s > self.booted_s
+        return (
+            self.installed_s is not None
+            and self.booted_s is not None
+            and self.installed_s > self.booted_s
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,8 +146,15 @@ def software(machine: Machine) -> Software:
 
 def _toolkits(machine: Machine, home: str) -> tuple[Toolkit, ...]:
     folders = dict.fromkeys(filter(None, (home, f"{ROOT}/ascend-toolkit/latest", f"{ROOT}/cann")))
-    own = glob.escape(machine.variable("HOME") or "/root") + "/Ascend"  # where a user without root installs
-    patterns = [f"{ROOT}/ascend-toolkit/[0-9]*", f"{ROOT}/cann-*", f"{own}/ascend-toolkit/latest", f"{own}/cann"]
+    own = (
+        glob.escape(machine.variable("HOME") or "/root") + "/Ascend"
+    )  # where a user without root installs
+    patterns = [
+        f"{ROOT}/ascend-toolkit/[0-9]*",
+        f"{ROOT}/cann-*",
+        f"{own}/ascend-toolkit/latest",
+        f"{own}/cann",
+    ]
     folders |= dict.fromkeys(entry.path for pattern in patterns for entry in machine.paths(pattern))
     found: dict[str, Toolkit] = {}
     for folder in folders:
@@ -151,7 +167,10 @@ def _toolkit(machine: Machine, folder: str) -> Toolkit | None:
     if not folder:
         return None
     infos = machine.paths(f"{glob.escape(folder)}/*-linux/ascend_toolkit_install.info")
-    for path in (*(entry.path for entry in infos), *(f"{folder}/{name}" for name in _VERSION_FILES)):
+    for path in (
+        *(entry.path for entry in infos),
+        *(f"{folder}/{name}" for name in _VERSION_FILES),
+    ):
         text = machine.read(path)
         version = _value(text or "", "version") or _value(text or "", "Version")
         if version:

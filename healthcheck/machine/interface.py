@@ -101,7 +101,9 @@ class Machine(Protocol):
         """One environment variable."""
 
 
-def called(machine: Machine, name: str, places: Iterable[str], *arguments: str) -> tuple[str, Output]:
+def called(
+    machine: Machine, name: str, places: Iterable[str], *arguments: str
+) -> tuple[str, Output]:
     """A program's output, and how it was called: by its name, or by the first existing of these paths."""
     output = machine.run(name, *arguments)
     for place in places if output.missing else ():

@@ -60,7 +60,11 @@ class Chip:
     @property
     def kind(self) -> str:
         """The chip's name; 910A for a 910A that npu-smi 24.1.0 shows as 910B."""
-        renamed = self.name.removeprefix("Ascend") == "910B" and self.total_mib == _OLD_HBM_MIB and self.other_mib
+        renamed = (
+            self.name.removeprefix("Ascend") == "910B"
+            and self.total_mib == _OLD_HBM_MIB
+            and self.other_mib
+        )
         return "910A" if renamed else self.name
 
 
@@ -143,7 +147,9 @@ def decimal(text: str) -> float | None:
 def value_after(text: str, beginning: str) -> str:
     """The rest of the first line with this beginning, or ""."""
     lines = (line.strip() for line in text.splitlines())
-    return next((line.removeprefix(beginning).strip() for line in lines if line.startswith(beginning)), "")
+    return next(
+        (line.removeprefix(beginning).strip() for line in lines if line.startswith(beginning)), ""
+    )
 
 
 def _versions(text: str) -> tuple[str, str]:
@@ -232,4 +238,6 @@ def _holder(cells: tuple[str, ...]) -> Holder | None:
     npu, chip = ids[0] or 0, ids[1] or 0 if len(ids) > 1 else 0
     container_pid = whole(cells[4]) if len(cells) > 4 else None
     memory = whole(cells[3])
-    return Holder(npu=npu, chip=chip, pid=pid, name=cells[2], memory_mib=memory, container_pid=container_pid)
+    return Holder(
+        npu=npu, chip=chip, pid=pid, name=cells[2], memory_mib=memory, container_pid=container_pid
+    )

@@ -16,11 +16,20 @@ from pathlib import Path
 from typing import IO
 
 from healthcheck.errors import reason_of
-from healthcheck.machine.interface import MAX_PATHS, NO_PROGRAM, OUTPUT_BYTES, Entry, Interrupted, Output
+from healthcheck.machine.interface import (
+    MAX_PATHS,
+    NO_PROGRAM,
+    OUTPUT_BYTES,
+    Entry,
+    Interrupted,
+    Output,
+)
 from healthcheck.system import processes, programs
 from healthcheck.text.messages import msg
 
-_SOURCE_THEN_RUN = 'while [ "$1" != -- ]; do source "$1" >/dev/null 2>&1; shift; done; shift; exec "$@"'
+_SOURCE_THEN_RUN = (
+    'while [ "$1" != -- ]; do source "$1" >/dev/null 2>&1; shift; done; shift; exec "$@"'
+)
 
 
 class RealMachine:
@@ -78,7 +87,9 @@ def _interpreter() -> str:
     return programs.find("python3") or programs.python()
 
 
-def _run(command: tuple[str, ...], timeout_s: float, *, folder: str, environment: Mapping[str, str]) -> Output:
+def _run(
+    command: tuple[str, ...], timeout_s: float, *, folder: str, environment: Mapping[str, str]
+) -> Output:
     try:
         words = (programs.find_or_name(command[0]), *command[1:])
         variables = {**os.environ, "LC_ALL": "C", **environment}
@@ -101,16 +112,25 @@ def _run(command: tuple[str, ...], timeout_s: float, *, folder: str, environment
         try:
             ended = processes.wait_or_kill(process, timeout_s)
         except KeyboardInterrupt as stop:
-            raise Interrupted(_output(readers, kept, status=None, trouble=msg("interrupted"))) from stop
+            raise Interrupted(
+                _output(readers, kept, status=None, trouble=msg("interrupted"))
+            ) from stop
     if not ended:
         return _output(
-            readers, kept, status=None, trouble=msg("no end within {timeout_s:g} s", timeout_s=timeout_s)
+            readers,
+            kept,
+            status=None,
+            trouble=msg("no end within {timeout_s:g} s", timeout_s=timeout_s),
         )
     return _output(readers, kept, status=process.returncode)
 
 
 def _output(
-    readers: list[threading.Thread], kept: tuple[bytearray, bytearray], *, status: int | None, trouble: str = ""
+    readers: list[threading.Thread],
+    kept: tuple[bytearray, bytearray],
+    *,
+    status: int | None,
+    trouble: str = "",
 ) -> Output:
     for reader in readers:
         reader.join(2)

@@ -58,5 +58,10 @@ def record(step: Step, shape: type[Shape]) -> Shape | None:
 
 def last_line(output: Output) -> str:
     """The last non-empty line: in a traceback, the one with the cause."""
-    lines = [line.strip() for text in (output.stdout, output.stderr) for line in text.splitlines() if line.strip()]
+    lines = [
+        line.strip()
+        for text in (output.stdout, output.stderr)
+        for line in text.splitlines()
+        if line.strip()
+    ]
     return lines[-1][:300] if lines else ""

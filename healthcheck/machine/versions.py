@@ -16,7 +16,9 @@ UNKNOWN = "unknown"
 def versions(machine: Machine) -> dict[str, JsonValue]:
     """The installed versions on the machine of the server, and its devices."""
     software = installed.software(machine)
-    found: dict[str, JsonValue] = {name: software.packages.get(name) or UNKNOWN for name in PACKAGES}
+    found: dict[str, JsonValue] = {
+        name: software.packages.get(name) or UNKNOWN for name in PACKAGES
+    }
     found["python"] = software.python or UNKNOWN
     found["cann"] = installed.cann(machine).version or UNKNOWN
     found["driver"] = installed.driver(machine).version or UNKNOWN

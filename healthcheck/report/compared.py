@@ -53,7 +53,11 @@ def _shifts(value: JsonValue) -> list[tuple[str, int, float]]:
     for row in value if isinstance(value, list) else []:
         if isinstance(row, dict):
             relation, length, shift = row.get("relation"), row.get("length"), row.get("shift")
-            if isinstance(relation, str) and isinstance(length, int) and isinstance(shift, int | float):
+            if (
+                isinstance(relation, str)
+                and isinstance(length, int)
+                and isinstance(shift, int | float)
+            ):
                 found.append((_name(relation), min(length, LENGTHS[-1]), float(shift)))
     names = list(dict.fromkeys(name for name, _, _ in found))[:MOST_ROWS]
     return [row for row in found if row[0] in names]

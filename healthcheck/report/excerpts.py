@@ -26,7 +26,9 @@ class Excerpt:
 
 def script_json(value: JsonValue) -> str:
     """JSON for a script element: no text in it can end the element or a line."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(
+        _ESCAPES
+    )
 
 
 def excerpts(texts: Sequence[str], budget_bytes: int) -> tuple[Excerpt, ...]:

@@ -50,4 +50,6 @@ def save(path: Path, data: bytes) -> None:
     try:
         write_atomically(path, data)
     except OSError as error:
-        raise KitFailure(msg("cannot write {path}: {reason}", path=path, reason=reason_of(error))) from error
+        raise KitFailure(
+            msg("cannot write {path}: {reason}", path=path, reason=reason_of(error))
+        ) from error

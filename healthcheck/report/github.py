@@ -51,7 +51,12 @@ def add_summary(variable: str, report: Report, translation: Translation = ENGLIS
             file.write(summary.render(report, translation))
     except OSError as error:
         raise KitFailure(
-            msg("cannot write {variable}, {path}: {reason}", variable=variable, path=path, reason=reason_of(error))
+            msg(
+                "cannot write {variable}, {path}: {reason}",
+                variable=variable,
+                path=path,
+                reason=reason_of(error),
+            )
         ) from error
 
 
@@ -60,7 +65,9 @@ def commands(report: Report, translation: Translation = ENGLISH) -> Iterator[str
     yield from _annotations(report, Level.FAIL, translation)
     for result in report.results:
         if result.outcome is Outcome.ERROR or not (result.settled or result.findings):
-            said = translation.say(msg("{outcome}: {reason}", outcome=words.said(result), reason=result.because))
+            said = translation.say(
+                msg("{outcome}: {reason}", outcome=words.said(result), reason=result.because)
+            )
             yield _command("error", {"title": result.id}, said)
     yield from _annotations(report, Level.UNSETTLED, translation)
     yield from _annotations(report, Level.WARN, translation)
@@ -73,19 +80,24 @@ def _annotations(report: Report, level: Level, translation: Translation) -> Iter
                 yield _annotation(COMMANDS[level], result, finding, translation)
 
 
-def _annotation(command: str, result: CheckResult, finding: Finding, translation: Translation) -> str:
+def _annotation(
+    command: str, result: CheckResult, finding: Finding, translation: Translation
+) -> str:
     place = _PLACE.match(finding.where)
     where = {"file": place["file"], "line": place["line"]} if place else {}
     text = translation.say(words.observation(finding)) + words.place(finding)
     if finding.fix:
         text += "\n" + translation.labelled(msg("fix"), translation.say(finding.fix))
-    return _command(command, {**where, "title": f"{result.id}: {translation.say(result.title)}"}, text)
+    return _command(
+        command, {**where, "title": f"{result.id}: {translation.say(result.title)}"}, text
+    )
 
 
 def _command(command: str, properties: dict[str, str], text: str) -> str:
     """A workflow command, escaped as in GitHub's own toolkit."""
     named = ",".join(
-        f"{name}={_escaped(value).replace(':', '%3A').replace(',', '%2C')}" for name, value in properties.items()
+        f"{name}={_escaped(value).replace(':', '%3A').replace(',', '%2C')}"
+        for name, value in properties.items()
     )
     return f"::{command} {named}::{_escaped(text[:MOST_CHARACTERS])}"
 

@@ -26,7 +26,11 @@ def render(report: Report, translation: Translation = ENGLISH) -> bytes:
             for result in results:
                 _case(suite, result, translation)
     ET.indent(root)
-    return b'<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode").encode() + b"\n"
+    return (
+        b'<?xml version="1.0" encoding="utf-8"?>\n'
+        + ET.tostring(root, encoding="unicode").encode()
+        + b"\n"
+    )
 
 
 def _case(suite: ET.Element, result: CheckResult, translation: Translation) -> None:

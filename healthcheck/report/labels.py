@@ -110,7 +110,9 @@ def label(path: Sequence[str]) -> str:
     return LABELS.get(".".join(path[-2:])) or LABELS.get(path[-1], path[-1])
 
 
-def labelled(fields: Mapping[str, JsonValue], *, below: tuple[str, ...] = ()) -> Iterator[tuple[str, JsonValue]]:
+def labelled(
+    fields: Mapping[str, JsonValue], *, below: tuple[str, ...] = ()
+) -> Iterator[tuple[str, JsonValue]]:
     """The values of a record, each with its label; labels of nested values are joined along their path.
 
     Empty values are left out. `below`: the keys of the record itself, which labels do not repeat.
@@ -119,12 +121,16 @@ def labelled(fields: Mapping[str, JsonValue], *, below: tuple[str, ...] = ()) ->
         yield joined(" · ", (label(path[: end + 1]) for end in range(len(below), len(path)))), value
 
 
-def _values(fields: Mapping[str, JsonValue], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], JsonValue]]:
+def _values(
+    fields: Mapping[str, JsonValue], path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], JsonValue]]:
     for key, value in fields.items():
         if isinstance(value, dict):
             yield from _values(value, (*path, key))
         elif isinstance(value, list) and any(isinstance(each, dict) for each in value):
-            yield from _values({str(number): each for number, each in enumerate(value, 1)}, (*path, key))
+            yield from _values(
+                {str(number): each for number, each in enumerate(value, 1)}, (*path, key)
+            )
         elif value is not None and value != "":
             yield (*path, key), value
 

@@ -40,7 +40,14 @@ class LineProgress(Silent):
         said = words.said(result)
         if result.because:
             said = msg("{outcome}: {reason}", outcome=said, reason=result.because)
-        self._say(msg("{check} {said} ({seconds:.2f} s)", check=result.id, said=said, seconds=result.seconds))
+        self._say(
+            msg(
+                "{check} {said} ({seconds:.2f} s)",
+                check=result.id,
+                said=said,
+                seconds=result.seconds,
+            )
+        )
 
     def _say(self, text: str) -> None:
         if text != self._last:
@@ -69,7 +76,9 @@ def brief(report: Report, translation: Translation = ENGLISH) -> Iterator[str]:
     for line, (first, *others) in by_line.items():
         more = msg(" and {others} more", others=len(others)) if others else ""
         yield translation.say(msg("{first}{more}: {line}", first=first, more=more, line=line))
-    verdict = translation.say(words.headline(report)) + translation.say(words.named_warnings(report))
+    verdict = translation.say(words.headline(report)) + translation.say(
+        words.named_warnings(report)
+    )
     yield translation.labelled(msg("Verdict"), verdict)
 
 

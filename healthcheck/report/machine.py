@@ -42,7 +42,9 @@ def _check(result: CheckResult) -> dict[str, JsonValue]:
         "stage": result.stage.value,
         "outcome": result.outcome.value,
         "settled": result.settled,
-        **_texts(title=result.title, detail=words.detail(result), fix=words.fix(result), why=result.why),
+        **_texts(
+            title=result.title, detail=words.detail(result), fix=words.fix(result), why=result.why
+        ),
         "rule": result.rule.quote() if result.rule else None,
         "evidence": [_finding(finding) for finding in words.findings(result)],
         "seconds": round(result.seconds, 6),
@@ -50,7 +52,9 @@ def _check(result: CheckResult) -> dict[str, JsonValue]:
 
 
 def _finding(finding: Finding) -> dict[str, JsonValue]:
-    texts = {name: words.plain(getattr(finding, name)) for name in ("expected", "seen", "where", "fix")}
+    texts = {
+        name: words.plain(getattr(finding, name)) for name in ("expected", "seen", "where", "fix")
+    }
     more: dict[str, JsonValue] = {"data": dict(finding.evidence)} if finding.evidence else {}
     if finding.edits:
         more["edits"] = [asdict(edit) for edit in finding.edits]

@@ -11,7 +11,13 @@ from healthcheck.report.excerpts import Excerpt, excerpts
 from healthcheck.stages.probe.grading import Grade
 from healthcheck.stages.probe.laboratory import laboratory
 from healthcheck.stages.probe.problems import Problem
-from healthcheck.stages.probe.records import THE_KIT, ProbeRun, Sample, count_of_problems, count_of_samples
+from healthcheck.stages.probe.records import (
+    THE_KIT,
+    ProbeRun,
+    Sample,
+    count_of_problems,
+    count_of_samples,
+)
 from healthcheck.stages.probe.results import figures, strata
 from healthcheck.stages.probe.results.export import client_column, client_figures, client_reading
 from healthcheck.stages.probe.run.layout import JOURNAL, PROBLEMS
@@ -80,14 +86,18 @@ OUTCOMES = {
 
 def measured(run: ProbeRun) -> Measured:
     """The content of the page for a run."""
-    outcomes = [outcome(sample, grade) for sample, grade in zip(run.samples, run.grades, strict=True)]
+    outcomes = [
+        outcome(sample, grade) for sample, grade in zip(run.samples, run.grades, strict=True)
+    ]
     legend = ((name, said, outcomes.count(name)) for name, said in OUTCOMES.items())
     return Measured(
         said=_said(run),
         figures=tuple(_figures(run)),
         choices=figures.choices(run) if figures.grid(run).repeats > 1 else (),
         tiers=tuple(_rows(run, (figures.overall(run), *figures.tiers(run)))),
-        strata=tuple((name, tuple(_rows(run, parts))) for name, parts in strata.strata(run).items()),
+        strata=tuple(
+            (name, tuple(_rows(run, parts))) for name, parts in strata.strata(run).items()
+        ),
         reliability=_reliability(run),
         threshold=run.settings.threshold,
         legend=tuple(entry for entry in legend if entry[2]),
@@ -117,7 +127,9 @@ def _said(run: ProbeRun) -> tuple[str, ...]:
         why = words.plain(without_secrets(message(run.stopped)))
         said.append(msg("The run ended early: {address}.", address=why))
     if len(chosen.flat) < len(run.samples):
-        said.append(msg("Figures rest on the {flat} samples of complete rounds.", flat=len(chosen.flat)))
+        said.append(
+            msg("Figures rest on the {flat} samples of complete rounds.", flat=len(chosen.flat))
+        )
     judges = sorted({grade.by for grade in run.grades if grade.by})
     said.append(
         msg(
@@ -128,7 +140,10 @@ def _said(run: ProbeRun) -> tuple[str, ...]:
     )
     if run.failed:
         said.append(
-            msg("Failed requests, which count as wrong, as with the service: {failed}.", failed=len(run.failed))
+            msg(
+                "Failed requests, which count as wrong, as with the service: {failed}.",
+                failed=len(run.failed),
+            )
         )
     return tuple(said)
 
@@ -175,7 +190,12 @@ def _data(run: ProbeRun, outcomes: Sequence[str]) -> dict[str, JsonValue]:
     answers, reasonings = rest[: len(places)], rest[len(places) :]
     problems = [_problem(problem, text) for problem, text in zip(shown, prompts, strict=True)]
     samples = [
-        {"o": outcomes[place], **_sample(run, place), **_answer("text", answer), **_answer("reasoning", reasoning)}
+        {
+            "o": outcomes[place],
+            **_sample(run, place),
+            **_answer("text", answer),
+            **_answer("reasoning", reasoning),
+        }
         for place, answer, reasoning in zip(places, answers, reasonings, strict=True)
     ]
     return {

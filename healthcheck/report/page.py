@@ -34,7 +34,16 @@ CLIENT_NOTE = msg(
     "and cons@n, and of an answer to a number problem it reads the last number; it counts failed requests as wrong "
     "without saying so."
 )
-TONES = {"pass": "✓", "warn": "!", "skip": "–", "fail": "✗", "error": "E", "open": "?", "stopped": "…", "note": "·"}
+TONES = {
+    "pass": "✓",
+    "warn": "!",
+    "skip": "–",
+    "fail": "✗",
+    "error": "E",
+    "open": "?",
+    "stopped": "…",
+    "note": "·",
+}
 
 
 def render(

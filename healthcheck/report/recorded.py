@@ -46,7 +46,12 @@ def record(text: object) -> JsonValue:
         named = names(text.template) if text.values else ()
         values: dict[str, JsonValue] = dict(zip(named, map(record, text.values), strict=True))
         if isinstance(text, Plural):
-            return {"template": text.one, "plural": text.template, "number": text.number, "values": values}
+            return {
+                "template": text.one,
+                "plural": text.template,
+                "number": text.number,
+                "values": values,
+            }
         return {"template": text.template, "values": values}
     return text if isinstance(text, (bool, int, float)) else str(text)
 

@@ -31,9 +31,19 @@ def render(report: Report, translation: Translation = ENGLISH) -> str:
         found = [*words.rows(finding), *([(msg("fix"), finding.fix)] if finding.fix else [])]
         return "\n".join(f"{labelled(name):<10}{translation.say(text)}" for name, text in found)
 
-    wanting = [result for result in report.results if result.findings or result.because or not result.settled]
-    grave = [r for r in wanting if r.outcome in {Outcome.FAIL, Outcome.ERROR, Outcome.WARN} or not r.settled]
-    grave.sort(key=lambda result: (result.outcome is Outcome.WARN, result.outcome is not Outcome.FAIL))
+    wanting = [
+        result
+        for result in report.results
+        if result.findings or result.because or not result.settled
+    ]
+    grave = [
+        r
+        for r in wanting
+        if r.outcome in {Outcome.FAIL, Outcome.ERROR, Outcome.WARN} or not r.settled
+    ]
+    grave.sort(
+        key=lambda result: (result.outcome is Outcome.WARN, result.outcome is not Outcome.FAIL)
+    )
     text = page.template("summary.md.j2", translation).render(
         report=report,
         words=words,
@@ -56,8 +66,13 @@ def _stages(report: Report) -> Iterator[tuple[str, str, int]]:
     for stage in Stage:
         results = [result for result in report.results if result.stage is stage]
         if results:
-            counts = ((outcome, sum(result.outcome is outcome for result in results)) for outcome in Outcome)
-            counted = " ".join(f"{MARKS[outcome.value]} {count}" for outcome, count in counts if count)
+            counts = (
+                (outcome, sum(result.outcome is outcome for result in results))
+                for outcome in Outcome
+            )
+            counted = " ".join(
+                f"{MARKS[outcome.value]} {count}" for outcome, count in counts if count
+            )
             yield stage.value, counted, sum(not result.settled for result in results)
 
 

@@ -154,17 +154,27 @@ def show(report: Report, translation: Translation = ENGLISH, *, page: Path | Non
     screen = _Screen(Console(highlight=False, width=_width()), translation)
     stages = tuple(dict.fromkeys(result.stage for result in report.results))
     for stage in stages:
-        _print(screen, (f"{stage.value:<9}", "bold"), f" {screen.say(words.counted_of(report, stage))}")
+        _print(
+            screen, (f"{stage.value:<9}", "bold"), f" {screen.say(words.counted_of(report, stage))}"
+        )
     if Stage.REPO not in stages:
         for result in report.results:
-            if result.outcome in {Outcome.PASS, Outcome.SKIP} and result.findings and result.settled:
+            if (
+                result.outcome in {Outcome.PASS, Outcome.SKIP}
+                and result.findings
+                and result.settled
+            ):
                 _result(screen, result, others=0)
-    for alike in _with_one_reason(sorted(filter(words.is_wrong, report.results), key=words.gravity)):
+    for alike in _with_one_reason(
+        sorted(filter(words.is_wrong, report.results), key=words.gravity)
+    ):
         most = MOST_OF_STAGE.get(alike[0].stage, MOST_FINDINGS)
         _result(screen, alike[0], others=len(alike) - 1, most=most)
     _metrics(screen, report, most=max(MOST_LINES - len(stages), 3))
     skipped = any(words.tone(result) == "skip" for result in report.results)
-    where = msg("; why skipped: --verbose, or the report") if page else msg("; why skipped: --verbose")
+    where = (
+        msg("; why skipped: --verbose, or the report") if page else msg("; why skipped: --verbose")
+    )
     _verdict(screen, report, where if skipped else "")
 
 
@@ -237,11 +247,17 @@ def _result(screen: _Screen, result: CheckResult, others: int, most: int = MOST_
     for finding in found[:most]:
         _print_below(screen, _finding(screen, result, finding))
     hidden = max(len(found) - most, 0)
-    unshown = plural("{n} more finding: --verbose", "{n} more findings: --verbose", hidden, n=hidden)
+    unshown = plural(
+        "{n} more finding: --verbose", "{n} more findings: --verbose", hidden, n=hidden
+    )
     if words.is_wrong(result) and found:
         page = msg("npu-adapter explain {id}", id=result.id)
         explained = screen.translation.labelled(msg("more"), screen.say(page))
-        _print(screen, "      ", (f"{explained}; {screen.say(unshown)}" if hidden else explained, "dim"))
+        _print(
+            screen,
+            "      ",
+            (f"{explained}; {screen.say(unshown)}" if hidden else explained, "dim"),
+        )
     elif hidden:
         _print(screen, f"      {screen.say(unshown)}")
 
@@ -255,7 +271,10 @@ def _finding(screen: _Screen, result: CheckResult, finding: Finding) -> Table:
     grave = finding.level is not Level.NOTE
     for name, text in (
         (msg("expected"), say(finding.expected)),
-        (msg("seen") if finding.expected else msg("note"), say(finding.seen) + words.place(finding)),
+        (
+            msg("seen") if finding.expected else msg("note"),
+            say(finding.seen) + words.place(finding),
+        ),
         (msg("rule"), screen.say(rule.quote()) if rule and grave else ""),
         (msg("fix"), say(finding.fix) if grave else ""),
     ):

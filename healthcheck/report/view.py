@@ -89,7 +89,9 @@ def page(report: Report) -> dict[str, object]:
         "asked": words.plain(report.asked),
         "counted": words.counted(report),
         "stages": tuple(_stages(report)),
-        "open": sorted((c for c in checks if c.tone in GRAVEST[:4]), key=lambda c: GRAVEST.index(c.tone)),
+        "open": sorted(
+            (c for c in checks if c.tone in GRAVEST[:4]), key=lambda c: GRAVEST.index(c.tone)
+        ),
         "closed": [check for check in checks if check.tone not in GRAVEST[:4]],
         "launch": _launch(_mapping(report.provenance.get("launch"))),
         "compared": compared(report.metrics),
@@ -128,13 +130,18 @@ def _checks(report: Report) -> list[CheckView]:
 
 def _check(result: CheckResult) -> CheckView:
     found = words.findings(result)
-    findings, more = tuple(_finding(result, each) for each in found[:MOST_FINDINGS]), found[MOST_FINDINGS:]
+    findings, more = (
+        tuple(_finding(result, each) for each in found[:MOST_FINDINGS]),
+        found[MOST_FINDINGS:],
+    )
     tone, because = words.tone(result), _short(result.because)
     return CheckView(result=result, tone=tone, because=because, findings=findings, more=len(more))
 
 
 def _finding(result: CheckResult, finding: Finding) -> FindingView:
-    evidence = json.dumps(dict(finding.evidence), indent=1, ensure_ascii=False) if finding.evidence else ""
+    evidence = (
+        json.dumps(dict(finding.evidence), indent=1, ensure_ascii=False) if finding.evidence else ""
+    )
     rows = tuple((name, _short(text)) for name, text in words.rows(finding))
     fix, rule = _short(finding.fix), words.rule(result, finding)
     return FindingView(rows=rows, fix=fix, rule=rule, evidence=_short(evidence))
@@ -178,7 +185,8 @@ def _launch(launch: Mapping[str, JsonValue]) -> LaunchView | None:
     )
     if end is not None:
         said = msg(
-            "The first correct streamed answer came {duration} after the start of deploy.sh.", duration=lasted
+            "The first correct streamed answer came {duration} after the start of deploy.sh.",
+            duration=lasted,
         )
         spans += (_span(msg("first token"), last, last),)
     lines = launch.get("log_tail")
@@ -188,7 +196,9 @@ def _launch(launch: Mapping[str, JsonValue]) -> LaunchView | None:
 
 def _span(label: str, begin_s: float, end_s: float) -> Span:
     lasted = (
-        words.duration(end_s - begin_s) if end_s > begin_s else msg("at {duration}", duration=words.duration(end_s))
+        words.duration(end_s - begin_s)
+        if end_s > begin_s
+        else msg("at {duration}", duration=words.duration(end_s))
     )
     return Span(label=label, begin_s=begin_s, end_s=end_s, lasted=lasted)
 
@@ -201,7 +211,9 @@ def _phases(value: JsonValue) -> Iterator[tuple[str, float]]:
             yield words.plain(str(fields.get("name"))), float(at)
 
 
-def _provenance(provenance: Mapping[str, JsonValue]) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
+def _provenance(
+    provenance: Mapping[str, JsonValue],
+) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
     """Groups of labels and values: first the plain values, then each nested record."""
     flat = {name: value for name, value in provenance.items() if not isinstance(value, dict)}
     if flat:
@@ -230,4 +242,8 @@ def _short(text: str, most: int = MOST_CHARACTERS) -> str:
 
 def _beginning(text: str, most: int) -> str:
     left = len(text) - most
-    return text[:most] + msg("… ({left} characters more in report.json)", left=left) if left > 0 else text
+    return (
+        text[:most] + msg("… ({left} characters more in report.json)", left=left)
+        if left > 0
+        else text
+    )

@@ -49,12 +49,17 @@ ORDER = (Level.FAIL, Level.UNSETTLED, Level.WARN, Level.NOTE)
 
 def plain(text: str) -> str:
     """The text without characters that move a cursor, hide text or break a line-based format."""
-    return mapped(text, lambda part: "".join("�" if _category(each)[0] == "C" else each for each in part))
+    return mapped(
+        text, lambda part: "".join("�" if _category(each)[0] == "C" else each for each in part)
+    )
 
 
 def without_controls(text: str) -> str:
     """The text without characters that move a cursor or hide text; undecodable bytes of a file name remain."""
-    return mapped(text, lambda part: "".join("�" if _category(each) in {"Cc", "Cf"} else each for each in part))
+    return mapped(
+        text,
+        lambda part: "".join("�" if _category(each) in {"Cc", "Cf"} else each for each in part),
+    )
 
 
 def _category(character: str) -> str:
@@ -82,7 +87,9 @@ def sentence(finding: Finding) -> str:
 def observation(finding: Finding) -> str:
     """The expectation and the observation."""
     expected, seen = finding.expected, finding.seen
-    return msg("expected {expected}; saw {seen}", expected=expected, seen=seen) if expected else seen
+    return (
+        msg("expected {expected}; saw {seen}", expected=expected, seen=seen) if expected else seen
+    )
 
 
 def place(finding: Finding) -> str:
@@ -92,7 +99,9 @@ def place(finding: Finding) -> str:
 
 def fix(result: CheckResult) -> str:
     """The repairs, most severe first."""
-    return plain(joined("\n", dict.fromkeys(finding.fix for finding in findings(result) if finding.fix)))
+    return plain(
+        joined("\n", dict.fromkeys(finding.fix for finding in findings(result) if finding.fix))
+    )
 
 
 def is_command(repair: str) -> bool:
@@ -104,7 +113,9 @@ def duration(seconds: float) -> str:
     """A duration in words: "0.2 s", "3 min 7 s"."""
     if seconds < 99.95:
         return msg("{seconds:.1f} s", seconds=max(seconds, 0))
-    return msg("{minutes} min {seconds} s", minutes=round(seconds) // 60, seconds=round(seconds) % 60)
+    return msg(
+        "{minutes} min {seconds} s", minutes=round(seconds) // 60, seconds=round(seconds) % 60
+    )
 
 
 def counted(report: Report) -> str:
@@ -123,8 +134,16 @@ def _mode(report: Report) -> str:
 
 def _counts(results: Iterable[CheckResult]) -> str:
     ended = Counter(tone(each) for each in results if not is_summary(each))
-    counts = [msg("{ended} {said}", ended=ended[each], said=COUNTED[each]) for each in COUNTED_FIRST if ended[each]]
-    return reduce(lambda counts, more: msg("{counts}, {more}", counts=counts, more=more), counts) if counts else ""
+    counts = [
+        msg("{ended} {said}", ended=ended[each], said=COUNTED[each])
+        for each in COUNTED_FIRST
+        if ended[each]
+    ]
+    return (
+        reduce(lambda counts, more: msg("{counts}, {more}", counts=counts, more=more), counts)
+        if counts
+        else ""
+    )
 
 
 def counted_of(report: Report, stage: Stage) -> str:
@@ -134,17 +153,27 @@ def counted_of(report: Report, stage: Stage) -> str:
 
 def named_warnings(report: Report) -> str:
     """The checks that warned, as a suffix of a headline: "; 1 warning: plan/host"; "" if none did."""
-    warned = [result.id for result in report.results if result.outcome is Outcome.WARN and not is_summary(result)]
+    warned = [
+        result.id
+        for result in report.results
+        if result.outcome is Outcome.WARN and not is_summary(result)
+    ]
     if not warned:
         return ""
     return plural(
-        "; {n} warning: {listed}", "; {n} warnings: {listed}", len(warned), n=len(warned), listed=_listed(warned)
+        "; {n} warning: {listed}",
+        "; {n} warnings: {listed}",
+        len(warned),
+        n=len(warned),
+        listed=_listed(warned),
     )
 
 
 def _named_unsettled(report: Report) -> str:
     """The unsettled checks, as a suffix of a headline that names failures only; "" if there are none."""
-    unsettled = [result.id for result in report.results if tone(result) == "open" and not is_summary(result)]
+    unsettled = [
+        result.id for result in report.results if tone(result) == "open" and not is_summary(result)
+    ]
     if not unsettled:
         return ""
     return msg("; {count} unsettled: {listed}", count=len(unsettled), listed=_listed(unsettled))
@@ -158,7 +187,9 @@ def is_wrong(result: CheckResult) -> bool:
 
 def is_summary(result: CheckResult) -> bool:
     """Whether a result only sums up the outcomes of other checks."""
-    return bool(result.findings) and all("sums_up" in finding.evidence for finding in result.findings)
+    return bool(result.findings) and all(
+        "sums_up" in finding.evidence for finding in result.findings
+    )
 
 
 def gravity(result: CheckResult) -> int:
@@ -213,10 +244,14 @@ def labelled_headline(report: Report) -> tuple[str, str]:
         label = msg("SIMULATED endpoint, no model was measured: ")
     elif recorded := report.provenance.get(RECORDING):
         file = recorded.get("file") if isinstance(recorded, dict) else recorded
-        label = msg("REPLAY of {recording}, not of this machine: ", recording=plain(str(file))[:MOST_TASK])
+        label = msg(
+            "REPLAY of {recording}, not of this machine: ", recording=plain(str(file))[:MOST_TASK]
+        )
     weaker = report.provenance.get("sandbox") in {"confined", "unconfined"}
     mode = msg("; the dry run was {mode}", mode=_mode(report)) if weaker else ""
-    strict = msg("; warnings count as failures (--strict)") if report.provenance.get("strict") else ""
+    strict = (
+        msg("; warnings count as failures (--strict)") if report.provenance.get("strict") else ""
+    )
     return label, _headline(report) + strict + _for_service(report) + mode
 
 
@@ -235,7 +270,11 @@ def _headline(report: Report) -> str:
     of_features = all(result.stage is Stage.FEATURES for result in report.results)
     if report.results and of_features and not report.stopped:
         return _beside_the_service(report)
-    failed = [result.id for result in report.results if result.outcome is Outcome.FAIL and not is_summary(result)]
+    failed = [
+        result.id
+        for result in report.results
+        if result.outcome is Outcome.FAIL and not is_summary(result)
+    ]
     if report.uncommitted and not failed:
         verdict = verdict_of(report.results, stopped=report.stopped)
         once = _headline(replace(report, verdict=verdict, uncommitted=""))
@@ -253,7 +292,11 @@ def _headline(report: Report) -> str:
 def _beside_the_service(report: Report) -> str:
     """What holds of the features: the service asks for none, so this is not its verdict."""
     wanting = [result.id for result in report.results if result.outcome is Outcome.FAIL]
-    open_ = [result.id for result in report.results if not result.settled or result.outcome is Outcome.ERROR]
+    open_ = [
+        result.id
+        for result in report.results
+        if not result.settled or result.outcome is Outcome.ERROR
+    ]
     said = [
         msg(
             "{wanting} of {total} do not hold: {listed}",
@@ -293,7 +336,12 @@ def _ready(report: Report) -> str:
         engine = msg("; vLLM itself has not checked its arguments") if unasked else ""
         if unasked and not any(result.stage is Stage.WEIGHTS for result in report.results):
             engine = msg("; neither model nor NPUs were judged") + engine
-        said = msg("{said}, as far as it was asked ({asked}{engine})", said=said, asked=report.asked, engine=engine)
+        said = msg(
+            "{said}, as far as it was asked ({asked}{engine})",
+            said=said,
+            asked=report.asked,
+            engine=engine,
+        )
     notes = (finding.evidence for result in report.results for finding in result.findings)
     for share in (found for note in notes if isinstance(found := note.get(UNJUDGED), float)):
         said = msg(
@@ -301,13 +349,20 @@ def _ready(report: Report) -> str:
             said=said,
             share=100 * share,
         )
-    waived = [result.id for result in report.results if result.because.startswith("skipped on request")]
+    waived = [
+        result.id for result in report.results if result.because.startswith("skipped on request")
+    ]
     return said + (msg("; skipped on request: {listed}", listed=_listed(waived)) if waived else "")
 
 
 def next_step(report: Report) -> str:
     """The single next step."""
-    grave = [each for wanted in (Outcome.FAIL, Outcome.ERROR) for each in report.results if each.outcome is wanted]
+    grave = [
+        each
+        for wanted in (Outcome.FAIL, Outcome.ERROR)
+        for each in report.results
+        if each.outcome is wanted
+    ]
     if report.uncommitted and not grave:
         return msg("commit the repair: git commit -a")
     if not grave and report.stopped == UNWEIGHED:
@@ -330,10 +385,14 @@ def _with_weights(report: Report) -> str:
 def _when_ready(report: Report) -> str:
     machine = report.asked.startswith(Stage.RUNNER.value)
     if report.provenance.get("server") == SIMULATOR:
-        return msg("before you submit, verify it with its own engine and weights: this endpoint was simulated")
+        return msg(
+            "before you submit, verify it with its own engine and weights: this endpoint was simulated"
+        )
     if report.asked != WHOLE and not machine:
         return msg("before you submit, verify the repository with its weights through every stage")
-    warned = sum(result.outcome is Outcome.WARN and not is_summary(result) for result in report.results)
+    warned = sum(
+        result.outcome is Outcome.WARN and not is_summary(result) for result in report.results
+    )
     last = msg("use this machine") if machine else msg("submit")
     if report.provenance.get(RECORDING):
         last = msg("run npu-adapter runner on that machine before you use it")
@@ -345,9 +404,15 @@ def _placed_fix(result: CheckResult) -> str:
     """The first line of the most severe repair, one in words after its file and line; "" without a repair."""
     for finding in findings(result):
         if finding.fix:
-            where = finding.where if _PLACE.fullmatch(finding.where) and not is_command(finding.fix) else ""
+            where = (
+                finding.where
+                if _PLACE.fullmatch(finding.where) and not is_command(finding.fix)
+                else ""
+            )
             return _first_line(
-                plain(msg("{label}: {text}", label=where, text=finding.fix) if where else finding.fix)
+                plain(
+                    msg("{label}: {text}", label=where, text=finding.fix) if where else finding.fix
+                )
             )
     return ""
 

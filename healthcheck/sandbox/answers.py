@@ -53,7 +53,9 @@ def _accept_all(listener: socket.socket, server: Served, asked: Callable[[str], 
         try:
             connection, _ = listener.accept()
             asked("")
-            threading.Thread(target=_answer_one, args=(connection, server, asked), daemon=True).start()
+            threading.Thread(
+                target=_answer_one, args=(connection, server, asked), daemon=True
+            ).start()
         except (OSError, RuntimeError):  # noqa: PERF203 - a failed connection must not stop the next one
             continue
 

@@ -83,7 +83,9 @@ def chosen(*, consent: bool = False) -> Box:
     """
     if not os.path.exists("/proc/self/status"):
         raise Blocked(
-            msg("the dry run of deploy.sh needs /proc, which is not mounted here: mount -t proc proc /proc")
+            msg(
+                "the dry run of deploy.sh needs /proc, which is not mounted here: mount -t proc proc /proc"
+            )
         )
     leftovers.remove_abandoned()
     why: list[str] = []
@@ -147,7 +149,10 @@ def _run_in(setting: Setting, mode: Mode, reason: str) -> tuple[Job, Recording]:
     job, recording = run(setting, mode)
     if recording.ended_by is EndedBy.SETUP:
         raise Blocked(
-            msg("the sandbox for deploy.sh could not be started again: {trouble}", trouble=recording.trouble)
+            msg(
+                "the sandbox for deploy.sh could not be started again: {trouble}",
+                trouble=recording.trouble,
+            )
         )
     return job, replace(recording, stricter=reason)
 
@@ -200,9 +205,15 @@ def _job(setting: Setting, scratch: str, mode: Mode) -> Job:
     base = {"PATH": STANDARD_PATH, "HOME": "/root"} if isolated else outside.environment(job)
     machine = "" if isolated else job.machine
     places = {
-        name: ":".join(machine + each for each in paths.split(":")) for name, paths in setting.environment.items()
+        name: ":".join(machine + each for each in paths.split(":"))
+        for name, paths in setting.environment.items()
     }
-    ours = {"MODEL_PATH": model_path, "LANG": "C.UTF-8", "PWD": job.working_directory, "USER": setting.user}
+    ours = {
+        "MODEL_PATH": model_path,
+        "LANG": "C.UTF-8",
+        "PWD": job.working_directory,
+        "USER": setting.user,
+    }
     ours |= {"LOGNAME": setting.user, "BASH_ENV": f"{job.kit}/{protocol.TRACE}"}
     shell = tuple(f"{job.kit}/py/bin/python3" if word == PYTHON else word for word in job.shell)
     return replace(job, shell=shell, environment={**places, **base, **ours})
@@ -237,10 +248,17 @@ def _standard_library() -> tuple[str, ...]:
     prefix = sys.base_prefix
     if prefix in {"/usr", "/usr/local"}:
         folders = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
-        base = [path.replace(sys.prefix, prefix, 1) if path.startswith(sys.prefix) else path for path in folders]
+        base = [
+            path.replace(sys.prefix, prefix, 1) if path.startswith(sys.prefix) else path
+            for path in folders
+        ]
         return tuple(dict.fromkeys(os.path.realpath(path) for path in base))
     name = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    found = [f"{prefix}/{lib}/{name}" for lib in ("lib", "lib64") if os.path.isdir(f"{prefix}/{lib}/{name}")]
+    found = [
+        f"{prefix}/{lib}/{name}"
+        for lib in ("lib", "lib64")
+        if os.path.isdir(f"{prefix}/{lib}/{name}")
+    ]
     return tuple(found)
 
 
@@ -256,7 +274,11 @@ def _shared_library() -> tuple[str, ...]:
     """The folder of libpython, if the interpreter needs one outside the system's folders to start."""
     folder = sysconfig.get_config_var("LIBDIR") or ""
     shared = str(sysconfig.get_config_var("LDLIBRARY") or "").endswith(".so")
-    return (folder,) if shared and os.path.isdir(folder) and not folder.startswith(("/usr", "/lib")) else ()
+    return (
+        (folder,)
+        if shared and os.path.isdir(folder) and not folder.startswith(("/usr", "/lib"))
+        else ()
+    )
 
 
 def _run(job: Job, entry: str, file: str) -> Recording:
@@ -282,7 +304,11 @@ def _run(job: Job, entry: str, file: str) -> Recording:
         leftovers.end_processes(job.scratch)
     if not said:
         lines = complained.decode("utf-8", "replace").strip().splitlines()
-        why = lines[-1] if lines else msg("it ended with status {returncode}", returncode=jail.returncode)
+        why = (
+            lines[-1]
+            if lines
+            else msg("it ended with status {returncode}", returncode=jail.returncode)
+        )
         return Recording(ended_by=EndedBy.LOST, trouble=why)
     prefix = json.dumps(job.machine)[1:-1].encode("ascii")
     return recording_of(said.replace(prefix, b"") if prefix else said)

@@ -47,7 +47,11 @@ class Shown:
     def pass_s(self, seconds: float) -> None:
         """Publish the total time slept, at once, for programs that read it while they run."""
         with contextlib.suppress(OSError):
-            os.pwrite(self._handles[protocol.PASSED], f"{int(seconds):<{_PASSED_BYTES}}\n".encode("ascii"), 0)
+            os.pwrite(
+                self._handles[protocol.PASSED],
+                f"{int(seconds):<{_PASSED_BYTES}}\n".encode("ascii"),
+                0,
+            )
 
 
 class Channel:

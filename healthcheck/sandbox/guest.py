@@ -50,7 +50,9 @@ class Guest:
     owned_alone: tuple[str, ...] = ()
     reads: Callable[[Sequence[str]], Iterable[str]]
     file_variables: frozenset[str] = frozenset()
-    modules: Callable[[Sequence[str], Mapping[str, str], str, Iterable[str], Sequence[Record]], Mapping[str, str]]
+    modules: Callable[
+        [Sequence[str], Mapping[str, str], str, Iterable[str], Sequence[Record]], Mapping[str, str]
+    ]
     served: Callable[[Record, Job], Served]
 
 

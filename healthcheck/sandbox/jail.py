@@ -28,7 +28,13 @@ from healthcheck.sandbox.job import EndedBy, Job, Recording, encoded, job_of
 from healthcheck.system import files
 from healthcheck.text.messages import msg
 
-_SPACES = kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS
+_SPACES = (
+    kernel.CLONE_NEWNS
+    | kernel.CLONE_NEWPID
+    | kernel.CLONE_NEWNET
+    | kernel.CLONE_NEWIPC
+    | kernel.CLONE_NEWUTS
+)
 ANSWER_BYTES = 64 * 1024**2
 _PATIENCE_S = 45.0
 """Added to the limit of the program's own time, for a machine without a processor to spare."""
@@ -75,7 +81,9 @@ def _without_namespaces(job: Job, guest: Guest) -> bytes:
     interrupted = False
     try:
         with _worker(job, guest, None) as (_, answer):
-            return _received(answer, job) or _failure(EndedBy.LOST, msg("who watched it was killed"))
+            return _received(answer, job) or _failure(
+                EndedBy.LOST, msg("who watched it was killed")
+            )
     except _Interrupted:
         interrupted = True
         raise SystemExit(1) from None
@@ -104,7 +112,9 @@ def _worker(job: Job, guest: Guest, dies_by: int | None) -> Iterator[tuple[int, 
             tied = partial(_die_with, writer, dies_by) if dies_by else partial(watch_parent, parent)
             recording = encoded(warden.work(job, guest, tied))
         except BaseException as error:  # noqa: BLE001 - the child ends here, whatever it was
-            recording = _failure(EndedBy.LOST, msg("{name}: {error}", name=type(error).__name__, error=error))
+            recording = _failure(
+                EndedBy.LOST, msg("{name}: {error}", name=type(error).__name__, error=error)
+            )
         with open(writer, "wb") as stream:
             stream.write(recording)
         os._exit(0)
@@ -162,5 +172,9 @@ def _enter_namespaces(*, as_root: bool) -> None:
         return
     user, group = os.geteuid(), os.getegid()
     kernel.unshare(_SPACES | kernel.CLONE_NEWUSER)
-    for name, text in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1")):
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"0 {user} 1"),
+        ("gid_map", f"0 {group} 1"),
+    ):
         Path("/proc/self", name).write_text(text, encoding="ascii")

@@ -229,7 +229,9 @@ def encoded(message: Job | Recording) -> bytes:
 
 def job_of(data: bytes) -> Job:
     fields = json.loads(data)
-    lists = {name: tuple(fields[name]) for name in ("shell", "stdlib", "libraries", "packages", "marks")}
+    lists = {
+        name: tuple(fields[name]) for name in ("shell", "stdlib", "libraries", "packages", "marks")
+    }
     special = {"mode": Mode(fields["mode"]), "limits": Limits(**fields["limits"])}
     return Job(**{**fields, **lists, **special})
 
@@ -241,4 +243,6 @@ def recording_of(data: bytes) -> Recording:
         for entry in fields.pop("records")
     )
     lists = {name: tuple(fields[name]) for name in ("marks", "refused_ports", "unknown_models")}
-    return Recording(**{**fields, **lists, "records": records, "ended_by": EndedBy(fields["ended_by"])})
+    return Recording(
+        **{**fields, **lists, "records": records, "ended_by": EndedBy(fields["ended_by"])}
+    )

@@ -116,7 +116,9 @@ def _mounted(folder: str) -> list[str]:
     """Every mount point at or below a folder."""
     top = os.fsencode(os.path.realpath(folder))
     lines = Path("/proc/self/mountinfo").read_bytes().splitlines()
-    places = [_ESCAPED.sub(lambda found: bytes([int(found[1], 8)]), line.split(b" ")[4]) for line in lines]
+    places = [
+        _ESCAPED.sub(lambda found: bytes([int(found[1], 8)]), line.split(b" ")[4]) for line in lines
+    ]
     return [os.fsdecode(place) for place in places if place == top or place.startswith(top + b"/")]
 
 
@@ -146,7 +148,9 @@ def loopback_up() -> None:
 
 def drop_privileges() -> None:
     """Give up every capability for good, for this process and its descendants."""
-    for capability in range(int(_LAST_CAPABILITY.read_text("ascii")) + 1 if _LAST_CAPABILITY.exists() else 41):
+    for capability in range(
+        int(_LAST_CAPABILITY.read_text("ascii")) + 1 if _LAST_CAPABILITY.exists() else 41
+    ):
         _libc.prctl(_PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0)
     _libc.prctl(_PR_CAP_AMBIENT, ctypes.c_ulong(_PR_CAP_AMBIENT_CLEAR_ALL), 0, 0, 0)
     no_new_privileges()
@@ -159,12 +163,16 @@ def no_new_privileges() -> None:
 
 def die_with_parent(signal_number: int) -> None:
     """Let the kernel send this process a signal when its parent ends; a change of user resets that."""
-    _checked(_libc.prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal_number), 0, 0, 0), "prctl(PDEATHSIG)")
+    _checked(
+        _libc.prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal_number), 0, 0, 0), "prctl(PDEATHSIG)"
+    )
 
 
 def adopt_orphans() -> None:
     """Become the parent of every descendant whose own parent ends."""
-    _checked(_libc.prctl(_PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(1), 0, 0, 0), "prctl(CHILD_SUBREAPER)")
+    _checked(
+        _libc.prctl(_PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(1), 0, 0, 0), "prctl(CHILD_SUBREAPER)"
+    )
 
 
 def call(number: int, *arguments: object) -> int:

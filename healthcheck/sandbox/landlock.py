@@ -36,7 +36,8 @@ def restrict_files(rights: Mapping[str, bool]) -> None:
     handled = _BY_ABI[min(abi(), 5)]
     reading = READ | (_IOCTL_DEV & handled)
     _restrict(
-        struct.pack("Q", handled), {place: handled if writable else reading for place, writable in rights.items()}
+        struct.pack("Q", handled),
+        {place: handled if writable else reading for place, writable in rights.items()},
     )
 
 
@@ -48,7 +49,12 @@ def restrict_reach() -> None:
     """
     version = abi()
     if version >= TCP_ABI:
-        _restrict(struct.pack("QQQ", 0, _TCP, _SCOPED) if version >= SCOPE_ABI else struct.pack("QQ", 0, _TCP), {})
+        _restrict(
+            struct.pack("QQQ", 0, _TCP, _SCOPED)
+            if version >= SCOPE_ABI
+            else struct.pack("QQ", 0, _TCP),
+            {},
+        )
 
 
 def _restrict(attributes: bytes, allowed: Mapping[str, int]) -> None:

@@ -20,7 +20,11 @@ def end_processes(folder: str) -> None:
     """Kill processes that run in a folder, or have it in their environment as a search path."""
     mark = os.fsencode(folder)
     for _ in range(20):
-        left = [int(name) for name in os.listdir("/proc") if name.isdigit() and _belongs(int(name), folder, mark)]
+        left = [
+            int(name)
+            for name in os.listdir("/proc")
+            if name.isdigit() and _belongs(int(name), folder, mark)
+        ]
         if not left:
             return
         for pid in left:

@@ -84,7 +84,9 @@ class Notes:
 
     def refused(self, listening: Container[int]) -> list[int]:
         """Ports that a program polled without an answer and that are not in `listening`."""
-        often = sorted(port for port, count in self._refused.items() if port and count >= _REFUSED_OFTEN)
+        often = sorted(
+            port for port, count in self._refused.items() if port and count >= _REFUSED_OFTEN
+        )
         return [port for port in often if port not in listening]
 
 

@@ -30,7 +30,9 @@ SHARED = (files.SHARED, "/var/tmp", "/dev/shm")  # noqa: S108 - what scripts wri
 _SCRIPTS = (".sh", ".bash", ".py")
 _LARGEST_SCRIPT_BYTES, _MOST_ADDED_BYTES = 1024**2, 64 * 1024
 _OF_MACHINE = ("/tmp", "/var/tmp", "/var/log", "/root", "/etc", "/dev")  # noqa: S108 - below a folder of its own
-_BEGINS = rb"(?<![\w/.~})`$*?\\-])(?<![\w)}*?\]][\"'])(?!(?<=[\"'])/[\w-]+/(?:[\s{,!]|[dpIsc][\s;'\"{]))"
+_BEGINS = (
+    rb"(?<![\w/.~})`$*?\\-])(?<![\w)}*?\]][\"'])(?!(?<=[\"'])/[\w-]+/(?:[\s{,!]|[dpIsc][\s;'\"{]))"
+)
 """At the beginning of a word: not after a quoted part of it, and no pattern of awk or sed."""
 _RENAMED = rb"(?:/tmp|/var/tmp|/var/log|/root)(?![\w.-])"
 _KIT_ITSELF = Path(__file__).resolve().parents[1]
@@ -80,7 +82,11 @@ def _link_programs(job: Job, guest: Guest) -> None:
     shown = f"{job.kit}/{_PROGRAMS}"
     os.makedirs(shown)
     for folder in STANDARD_PATH.split(":"):
-        names = os.listdir(folder) if os.path.isdir(folder) and not folder.startswith("/usr/local/") else []
+        names = (
+            os.listdir(folder)
+            if os.path.isdir(folder) and not folder.startswith("/usr/local/")
+            else []
+        )
         for name in names:
             if not guest.is_absent(job, name) and not os.path.lexists(f"{shown}/{name}"):
                 os.symlink(os.path.realpath(f"{folder}/{name}"), f"{shown}/{name}")
@@ -143,7 +149,11 @@ def room() -> str:
     """Where the scratch folder is made: the default place, if another user can reach it."""
     usual = Path(tempfile.gettempdir()).resolve()
     shared = Path(files.SHARED)
-    return files.SHARED if os.geteuid() == 0 and not passable(usual) and passable(shared) else str(usual)
+    return (
+        files.SHARED
+        if os.geteuid() == 0 and not passable(usual) and passable(shared)
+        else str(usual)
+    )
 
 
 def starts_programs(folder: str) -> bool:
@@ -174,13 +184,22 @@ def confine(job: Job) -> None:
         return
     if not landlock.abi():
         raise OSError(38, "this kernel has no Landlock")
-    etc = [f"/etc/{name}" for name in _ETC] if os.geteuid() == 0 and job.stranger < 0 else _for_all("/etc", job)
+    etc = (
+        [f"/etc/{name}" for name in _ETC]
+        if os.geteuid() == 0 and job.stranger < 0
+        else _for_all("/etc", job)
+    )
     usr = [entry.path for entry in os.scandir("/usr") if entry.path not in _OF_USERS]
     system = [*_READ, *usr, *etc, *(part for folder in _OF_USERS for part in _for_all(folder, job))]
     rights = dict.fromkeys(landlock.existing([*system, *_own(job)]), False)
     shared = SHARED if job.stranger >= 0 else ()
     rights |= dict.fromkeys(landlock.existing([job.scratch]), False)
-    changed = (*shared, *(f"/dev/{name}" for name in _DEVICES), *job.script_folders, f"{job.kit}/{RUN}/{NOTES}")
+    changed = (
+        *shared,
+        *(f"/dev/{name}" for name in _DEVICES),
+        *job.script_folders,
+        f"{job.kit}/{RUN}/{NOTES}",
+    )
     rights |= dict.fromkeys(landlock.existing(changed), True)
     landlock.restrict_files(rights)
 
@@ -191,9 +210,21 @@ def hide_processes(job: Job) -> None:
     Raises:
         OSError: this kernel cannot.
     """
-    of_machine = [each.path for each in os.scandir("/proc") if not (each.name.isdigit() or each.is_symlink())]
+    of_machine = [
+        each.path for each in os.scandir("/proc") if not (each.name.isdigit() or each.is_symlink())
+    ]
     elsewhere = [place for place in _READ if place != "/proc"]
-    places = (*of_machine, *elsewhere, "/usr", "/opt", "/etc", "/dev", *SHARED, job.scratch, *_own(job))
+    places = (
+        *of_machine,
+        *elsewhere,
+        "/usr",
+        "/opt",
+        "/etc",
+        "/dev",
+        *SHARED,
+        job.scratch,
+        *_own(job),
+    )
     landlock.restrict_files(dict.fromkeys(landlock.existing(places), True))
 
 
@@ -207,9 +238,15 @@ def _for_all(place: str, job: Job) -> list[str]:
     for folder, folders, names in () if job.stranger >= 0 else os.walk(place):
         private |= {path for name in (*folders, *names) if _is_private(path := f"{folder}/{name}")}
         folders[:] = [name for name in folders if f"{folder}/{name}" not in private]
-    closed = private | {str(up) for path in private for up in Path(path).parents if up.is_relative_to(place)}
+    closed = private | {
+        str(up) for path in private for up in Path(path).parents if up.is_relative_to(place)
+    }
     parts = (f"{folder}/{name}" for folder in closed - private for name in os.listdir(folder))
-    return [part for part in parts if part not in closed and not os.path.islink(part)] if private else [place]
+    return (
+        [part for part in parts if part not in closed and not os.path.islink(part)]
+        if private
+        else [place]
+    )
 
 
 def _is_private(path: str) -> bool:
@@ -285,13 +322,19 @@ def sweep(job: Job) -> None:
     if job.stranger < 0:
         return
     for _ in range(50):
-        left = [int(name) for name in os.listdir("/proc") if name.isdigit() and _owner(name) == job.stranger]
+        left = [
+            int(name)
+            for name in os.listdir("/proc")
+            if name.isdigit() and _owner(name) == job.stranger
+        ]
         if not left:
             break
         for pid in left:
             processes.end(pid)
         processes.reap()
-    scratch = os.lstat(job.scratch) if os.path.lexists(job.scratch) else None  # the script may have moved it
+    scratch = (
+        os.lstat(job.scratch) if os.path.lexists(job.scratch) else None
+    )  # the script may have moved it
     for handle, name, found in _shared_files(job):
         if scratch is None or not os.path.samestat(found, scratch):
             files.remove_in(handle, name)

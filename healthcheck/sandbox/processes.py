@@ -54,7 +54,9 @@ def family(ancestor: int) -> set[int]:
 
 
 def _family(ancestor: int) -> list[Process]:
-    found = [process for name in os.listdir("/proc") if name.isdigit() and (process := _read(int(name)))]
+    found = [
+        process for name in os.listdir("/proc") if name.isdigit() and (process := _read(int(name)))
+    ]
     known, grown = {ancestor}, True
     while grown:
         more = {process.pid for process in found if process.parent in known} - known
@@ -75,7 +77,9 @@ def _read(pid: int) -> Process | None:
     finally:
         os.close(handle)
     own, ended = int(fields[11]) + int(fields[12]), int(fields[13]) + int(fields[14])
-    return Process(pid, int(fields[1]), fields[0].decode(), own, ended, int(fields[21]) * _PAGE_BYTES)
+    return Process(
+        pid, int(fields[1]), fields[0].decode(), own, ended, int(fields[21]) * _PAGE_BYTES
+    )
 
 
 def used_s(family: Iterable[Process]) -> float:
@@ -111,7 +115,11 @@ def environment(pid: int) -> dict[str, str]:
         data = Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
         return {}
-    pairs = (entry.decode("utf-8", "surrogateescape").partition("=") for entry in data.split(b"\0") if entry)
+    pairs = (
+        entry.decode("utf-8", "surrogateescape").partition("=")
+        for entry in data.split(b"\0")
+        if entry
+    )
     return {name: value for name, _, value in pairs}
 
 

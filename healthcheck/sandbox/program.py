@@ -16,7 +16,9 @@ TRACE = 251
 """The descriptor of bash's trace, as in stubs/trace.sh; scripts use smaller numbers for their own files."""
 
 
-def become(job: Job, outputs: tuple[int, int], trace: int, gate: socket.socket, *, real_root: bool) -> None:
+def become(
+    job: Job, outputs: tuple[int, int], trace: int, gate: socket.socket, *, real_root: bool
+) -> None:
     """Prepare this process and execute the script; never returns. `gate` leads to the warden.
 
     Nothing of the submission runs before READY. A failure before it is sent after FAILED. After GO, a failure goes

@@ -49,7 +49,9 @@ class Recorder:
                 elif word == "asked":
                     self._note_asked("".join(more[:1]))
                 elif word == "beside":
-                    self._channel.answer_note(b"+" if processes.has_others(number("".join(more[:1]))) else b"-")
+                    self._channel.answer_note(
+                        b"+" if processes.has_others(number("".join(more[:1]))) else b"-"
+                    )
                 else:
                     self.notes.read(word, more)
         self.notes.pass_time()
@@ -69,7 +71,9 @@ class Recorder:
 
     def is_there(self, record: Record, living: Container[int]) -> bool:
         """Whether the recorded process still runs; a server must also hold its lock."""
-        return record.pid in living and (record.kind is not RecordKind.SERVER or self._channel.is_held(record.pid))
+        return record.pid in living and (
+            record.kind is not RecordKind.SERVER or self._channel.is_held(record.pid)
+        )
 
     def _take(self, words: Sequence[str]) -> None:
         """Accept a record, and let its sender continue."""
@@ -104,10 +108,14 @@ class Recorder:
         self._channel.shown.add(DONE, f"{line}{END}")
 
     def _record(self, kind: RecordKind, pid: int, cwd: str, argv: list[str]) -> Record:
-        environment = processes.environment(pid) if kind in {RecordKind.SERVER, RecordKind.PYTHON} else {}
+        environment = (
+            processes.environment(pid) if kind in {RecordKind.SERVER, RecordKind.PYTHON} else {}
+        )
         named = {environment[name] for name in self._guest.file_variables & environment.keys()}
         read = _texts(cwd, argv, frozenset(self._guest.reads(argv)))
-        texts = {name: data[:_CONFIG_BYTES].decode("utf-8", "replace") for name, data in read.items()}
+        texts = {
+            name: data[:_CONFIG_BYTES].decode("utf-8", "replace") for name, data in read.items()
+        }
         return Record(
             kind=kind,
             pid=pid,
@@ -158,7 +166,9 @@ class Weights:
     def __init__(self, model_path: str) -> None:
         self._path, self._real = model_path, os.path.realpath(model_path)
         files = safely.sizes_through_links(self._real, _COMPARED_FILES)
-        self._files = {name: size for name, size in files.items() if name.endswith(_TENSORS)} or files
+        self._files = {
+            name: size for name, size in files.items() if name.endswith(_TENSORS)
+        } or files
 
     def resolve(self, cwd: str, values: set[str]) -> dict[str, str]:
         """The values that name an existing path, with what it resolves to; weights resolve to MODEL_PATH."""
@@ -172,7 +182,10 @@ class Weights:
     def _known(self, real: str) -> str:
         if real == self._real or real.startswith(f"{self._real}/"):
             return self._path + real[len(self._real) :]
-        if self._files and self._files.items() <= safely.sizes_through_links(real, _COMPARED_FILES).items():
+        if (
+            self._files
+            and self._files.items() <= safely.sizes_through_links(real, _COMPARED_FILES).items()
+        ):
             return self._path
         return real
 
@@ -182,8 +195,12 @@ _QUOTED = re.compile(r'"([^"]*/[^"]*)"')
 
 def _candidates(argv: list[str]) -> set[str]:
     """The words of a command, what follows a `=`, and the quoted paths in a JSON value."""
-    found = {value for argument in argv for value in (argument, argument.partition("=")[2]) if value}
-    return found | {value for word in found if word[0] in "{[" for value in _QUOTED.findall(word)[:50]}
+    found = {
+        value for argument in argv for value in (argument, argument.partition("=")[2]) if value
+    }
+    return found | {
+        value for word in found if word[0] in "{[" for value in _QUOTED.findall(word)[:50]
+    }
 
 
 def _named_in(texts: dict[str, str]) -> set[str]:

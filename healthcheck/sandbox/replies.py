@@ -12,11 +12,17 @@ _MESSAGE = {"role": "assistant", "content": "ok"}
 def reply(names: Sequence[str], unknown: str) -> bytes:
     """The HTTP response: 404 for an unknown model, otherwise one body that suits every path."""
     if unknown:
-        problem = {"message": f"The model `{unknown}` does not exist.", "type": "NotFoundError", "code": 404}
+        problem = {
+            "message": f"The model `{unknown}` does not exist.",
+            "type": "NotFoundError",
+            "code": 404,
+        }
         return _response("404 Not Found", {"error": problem})
     models = [{"id": name, "object": "model", "root": name} for name in names]
     choices = [{"index": 0, "message": _MESSAGE, "finish_reason": "stop"}]
-    return _response("200 OK", {"status": "ok", "object": "list", "data": models, "choices": choices})
+    return _response(
+        "200 OK", {"status": "ok", "object": "list", "data": models, "choices": choices}
+    )
 
 
 def _response(status: str, body: Mapping[str, object]) -> bytes:

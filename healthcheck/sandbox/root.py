@@ -47,10 +47,26 @@ _DEVICES = ("null", "zero", "full", "random", "urandom")
 def build(job: Job, guest: Guest, new_root: str, copy: safely.Copy) -> None:
     """Build the machine below `new_root` in our own mount namespace, with room for the files to be copied."""
     kernel.mount(msg("none"), "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
-    size, files = job.limits.disk_bytes + copy.bytes + 4096 * copy.files, job.limits.disk_files + copy.files
+    size, files = (
+        job.limits.disk_bytes + copy.bytes + 4096 * copy.files,
+        job.limits.disk_files + copy.files,
+    )
     data = f"size={size},nr_inodes={files},mode=755"
     kernel.mount("tmpfs", new_root, "tmpfs", kernel.MS_NOSUID, data)
-    for folder in ("tmp", "var/tmp", "root", "run", "proc", "dev", "etc", "srv", "opt", "home", "mnt", "var/log"):
+    for folder in (
+        "tmp",
+        "var/tmp",
+        "root",
+        "run",
+        "proc",
+        "dev",
+        "etc",
+        "srv",
+        "opt",
+        "home",
+        "mnt",
+        "var/log",
+    ):
         os.makedirs(f"{new_root}/{folder}")
     _system(job, new_root, guest)
     _etc(new_root)
@@ -97,7 +113,9 @@ def give_away(job: Job, guest: Guest, new_root: str) -> None:
 
 def show_processes(new_root: str) -> None:
     """Mount a read-only /proc of the sandbox's processes."""
-    kernel.mount("proc", f"{new_root}/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_RDONLY)
+    kernel.mount(
+        "proc", f"{new_root}/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_RDONLY
+    )
 
 
 def _system(job: Job, new_root: str, guest: Guest) -> None:
@@ -142,7 +160,9 @@ def _folder(job: Job, path: str, new_root: str, guest: Guest) -> None:
     for name in os.listdir(path):
         if not guest.is_absent(job, name):
             real = os.path.realpath(f"{path}/{name}")
-            place = f"{HOST}{real}" if os.path.dirname(real) in _PROGRAM_FOLDERS else f"{behind}/{name}"
+            place = (
+                f"{HOST}{real}" if os.path.dirname(real) in _PROGRAM_FOLDERS else f"{behind}/{name}"
+            )
             os.symlink(place, f"{new_root}{path}/{name}")
 
 

@@ -212,7 +212,9 @@ class Copy:
         if self.files > self._most_files:
             raise TooMuch(f"more than {self._most_files:,} files and folders")
         if self.bytes > self._most_bytes:
-            raise TooMuch(f"more than {self._most_bytes // 1024**2} MiB in files that are not large ones")
+            raise TooMuch(
+                f"more than {self._most_bytes // 1024**2} MiB in files that are not large ones"
+            )
 
     def tree(self, source: str, target: str) -> None:
         """Copy a folder to an empty folder or to a path that does not exist yet.

@@ -25,7 +25,16 @@ _FAMILIES = (1, 2, 10, 16)
 _UNIX, _STREAM, _SEQPACKET, _TYPE_MASK = 1, 1, 5, 0xF
 _OWNER_BY_FCNTL, _OWNER_BY_IOCTL = (8, 10, 15), (0x8901, 0x8902)
 """F_SETOWN, F_SETSIG, F_SETOWN_EX; FIOSETOWN, SIOCSPGRP."""
-_OF_FILES = (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x40047602, 0x40806685, 0x800C6613, 0x40047211)
+_OF_FILES = (
+    0x40086602,
+    0x40046602,
+    0x401C5820,
+    0x40087602,
+    0x40047602,
+    0x40806685,
+    0x800C6613,
+    0x40047211,
+)
 """FS_IOC_SETFLAGS, FSSETXATTR, SETVERSION (each of two sizes where there are two), ENABLE_VERITY,
 SET_ENCRYPTION_POLICY and FAT_IOCTL_SET_ATTRIBUTES: a handle for reading is enough for them.
 """
@@ -43,7 +52,8 @@ _MEMORY = "shmget semget msgget mq_open memfd_create memfd_secret"
 """Their objects outlive the processes, or are memory that no process has."""
 _SOCKETS = "socket connect bind listen accept accept4"
 _OF_A_PROCESS = (
-    "sched_setaffinity sched_setscheduler sched_setparam sched_setattr migrate_pages move_pages prlimit64"
+    "sched_setaffinity sched_setscheduler sched_setparam sched_setattr migrate_pages "
+    "move_pages prlimit64"
 )
 _OF_A_KIND = {"setpriority": 2, "ioprio_set": 3}
 """Calls with a kind and a number; this kind are all processes of a user, and 0 is the caller's own number."""
@@ -111,7 +121,9 @@ def outside() -> Iterator[Rule]:
 
 def signals() -> Iterator[Rule]:
     """Where neither the user nor Landlock keeps signals inside: none but to the own group, and to ask who lives."""
-    yield Rule("kill", refuse(NO_OTHERS), (Condition(0, 0, differs=True), Condition(1, 0, differs=True)))
+    yield Rule(
+        "kill", refuse(NO_OTHERS), (Condition(0, 0, differs=True), Condition(1, 0, differs=True))
+    )
     yield from _all(_SIGNALS, NO_OTHERS)
 
 
@@ -119,7 +131,9 @@ def on_files() -> Iterator[Rule]:
     """For a user with files outside, what Landlock allows: attributes, owners, truncating without writing."""
     yield from _all(_MODES, NO_ATTRIBUTES)
     yield from _all(_ATTRIBUTES, errno.EOPNOTSUPP)
-    yield from (Rule("ioctl", refuse(NO_ATTRIBUTES), (Condition(1, command),)) for command in _OF_FILES)
+    yield from (
+        Rule("ioctl", refuse(NO_ATTRIBUTES), (Condition(1, command),)) for command in _OF_FILES
+    )
     yield from _all("chown fchown lchown fchownat", errno.EPERM)
     yield from _all(_UNKNOWN_ON_FILES, errno.ENOSYS)
     yield Rule("truncate", refuse(errno.EACCES))
@@ -141,8 +155,16 @@ def program(wanted: Iterable[Rule]) -> bytes:
     arch, numbers = syscalls.audit_arch(), syscalls.numbers()
     if arch is None:
         raise OSError(errno.ENOSYS, f"no system call numbers are known for {syscalls.machine()}")
-    body = [_step(_LOAD, 4), _step(_EQUAL, arch, 1, 0), _step(_RETURN, refuse(errno.ENOSYS)), _step(_LOAD, 0)]
-    body += [_step(_AT_LEAST, max(numbers.values()) + 1, 0, 1), _step(_RETURN, refuse(errno.ENOSYS))]
+    body = [
+        _step(_LOAD, 4),
+        _step(_EQUAL, arch, 1, 0),
+        _step(_RETURN, refuse(errno.ENOSYS)),
+        _step(_LOAD, 0),
+    ]
+    body += [
+        _step(_AT_LEAST, max(numbers.values()) + 1, 0, 1),
+        _step(_RETURN, refuse(errno.ENOSYS)),
+    ]
     for rule in wanted:
         if rule.call in numbers:
             body += _block(numbers[rule.call], rule)
@@ -152,7 +174,9 @@ def program(wanted: Iterable[Rule]) -> bytes:
 def _block(number: int, rule: Rule) -> list[bytes]:
     """Instructions for one rule: return its action, or continue after the block with the call's number loaded."""
     tests = 3 * len(rule.conditions)
-    steps = [_step(_EQUAL, number, 0, tests + 1 + bool(tests))]  # the action, and reloading the number
+    steps = [
+        _step(_EQUAL, number, 0, tests + 1 + bool(tests))
+    ]  # the action, and reloading the number
     for condition in rule.conditions:
         away = tests - len(steps) - 1  # from the comparison to the instruction after the action
         steps += [

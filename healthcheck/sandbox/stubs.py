@@ -21,7 +21,11 @@ class Stubs:
     """
 
     def __init__(self, kit: str, guest: Guest) -> None:
-        self._kit, self._folder, self._roles = kit, guest.scripts and f"{kit}/{guest.scripts}", guest.roles
+        self._kit, self._folder, self._roles = (
+            kit,
+            guest.scripts and f"{kit}/{guest.scripts}",
+            guest.roles,
+        )
         self._python = os.stat(f"{kit}/py/bin/python3")
 
     def is_one(self, pid: int) -> bool:
@@ -38,7 +42,9 @@ class Stubs:
         if pid not in processes.family(os.getpid()):
             return False
         role = self._roles.get(script)
-        return role is Role.SERVES_ANYTHING or (role is Role.SERVES_ITS_WORDS and arguments == list(argv))
+        return role is Role.SERVES_ANYTHING or (
+            role is Role.SERVES_ITS_WORDS and arguments == list(argv)
+        )
 
     def _words(self, pid: int) -> list[str]:
         """The script and arguments of a process that runs one of our stubs in our interpreter; otherwise empty."""
@@ -48,5 +54,7 @@ class Stubs:
             return []
         words = processes.command(pid, _COMMAND_BYTES)
         folder, _, script = words[6].rpartition("/") if len(words) > 7 else ("", "", "")
-        ours = folder and folder == self._folder and words[1:6] == _OPTIONS and words[7] == self._kit
+        ours = (
+            folder and folder == self._folder and words[1:6] == _OPTIONS and words[7] == self._kit
+        )
         return [script, *words[8:]] if ours and os.path.samestat(program, self._python) else []

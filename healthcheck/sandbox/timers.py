@@ -50,7 +50,11 @@ class Timers:
         `apart` are processes whose limit is not for a wait.
         """
         done = {*apart, *self._over}
-        waiting = {pid: limit_s for pid, limit_s in self._limits.items() if pid in running and pid not in done}
+        waiting = {
+            pid: limit_s
+            for pid, limit_s in self._limits.items()
+            if pid in running and pid not in done
+        }
         if not waiting:
             return False
         pid = min(waiting, key=lambda each: waiting[each])

@@ -44,7 +44,9 @@ def work(job: Job, guest: Guest, started: Started) -> Recording:
     except (safely.TooMuch, OSError, RecursionError) as error:
         return Recording(ended_by=EndedBy.COPY, trouble=str(error))
     try:
-        channel = Channel(f"{job.scratch if job.isolated else ''}{job.kit}/{RUN}", job.limits.records)
+        channel = Channel(
+            f"{job.scratch if job.isolated else ''}{job.kit}/{RUN}", job.limits.records
+        )
         if job.isolated:
             kernel.bind_read_only(job.scratch + job.kit, job.scratch + job.kit)
             root.show_processes(job.scratch)
@@ -82,7 +84,9 @@ def _fill(job: Job, guest: Guest, copy: safely.Copy, *, real_root: bool) -> None
 class _Running:
     """The program, from start to end."""
 
-    def __init__(self, job: Job, guest: Guest, proc: int | None, channel: Channel, *, real_root: bool) -> None:
+    def __init__(
+        self, job: Job, guest: Guest, proc: int | None, channel: Channel, *, real_root: bool
+    ) -> None:
         """Prepare the program up to the wait for GO, and give up all of this process's rights.
 
         Raises:
@@ -107,12 +111,16 @@ class _Running:
         said = self._gate.recv(512)
         if said != program.READY:
             os.waitpid(self._child, 0)
-            raise OSError(0, said[1:].decode("utf-8", "replace") or "the program could not be prepared")
+            raise OSError(
+                0, said[1:].decode("utf-8", "replace") or "the program could not be prepared"
+            )
         self._drop()
         kept = job.limits.kept_output_bytes
         self._outputs = (Output(out_reader, kept), Output(err_reader, kept))
         self._trace = Output(trace_reader, kept)
-        self._watch = Watch(job, self._child, self._outputs, self._trace, Recorder(job, channel, guest))
+        self._watch = Watch(
+            job, self._child, self._outputs, self._trace, Recorder(job, channel, guest)
+        )
 
     def _map(self, proc: int | None) -> None:
         """Map the program's user to root in its own user namespace."""
@@ -141,7 +149,8 @@ class _Running:
             return self._watched()
         except (OSError, ValueError, MemoryError, RecursionError) as error:
             return Recording(
-                ended_by=EndedBy.LOST, trouble=msg("{name}: {error}", name=type(error).__name__, error=error)
+                ended_by=EndedBy.LOST,
+                trouble=msg("{name}: {error}", name=type(error).__name__, error=error),
             )
         finally:
             processes.end_all(os.getpid())
@@ -151,7 +160,8 @@ class _Running:
         ended_by, status, running = watch.until_known()
         said = (self._outputs[0].text(), self._outputs[1].text())
         records = tuple(
-            replace(record, alive=watch.recorder.is_there(record, running)) for record in watch.recorder.found
+            replace(record, alive=watch.recorder.is_there(record, running))
+            for record in watch.recorder.found
         )
         after = watch.afterwards() if ended_by is EndedBy.SERVER else ""
         processes.end_all(os.getpid())

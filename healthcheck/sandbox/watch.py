@@ -78,7 +78,9 @@ class _Clock:
         passed_s = min(now - self._last, _LOOK_S)
         idle_s = 0.0 if any(process.state in "RD" for process in family) else passed_s
         had_s = self._had_s + idle_s + max(0.0, used_s - self._used_s)
-        self.now_s = min(self.now_s + passed_s, max(self.now_s + passed_s / _SLOWEST, had_s + _GRAIN_S))
+        self.now_s = min(
+            self.now_s + passed_s, max(self.now_s + passed_s / _SLOWEST, had_s + _GRAIN_S)
+        )
         self._last, self._used_s, self._had_s = now, used_s, min(had_s, self.now_s)
 
 
@@ -86,7 +88,12 @@ class Watch:
     """One sandboxed program and everything that it started."""
 
     def __init__(
-        self, job: Job, child: int, outputs: tuple[Output, Output], trace: Output, recorder: Recorder
+        self,
+        job: Job,
+        child: int,
+        outputs: tuple[Output, Output],
+        trace: Output,
+        recorder: Recorder,
     ) -> None:
         self._job, self._child, self._outputs = job, child, outputs
         self._drained = (*outputs, trace)
@@ -155,7 +162,10 @@ class Watch:
                 if not pid:
                     return
                 if pid == self._child:
-                    self._status, self._exited_at = os.waitstatus_to_exitcode(status), self._clock.now_s
+                    self._status, self._exited_at = (
+                        os.waitstatus_to_exitcode(status),
+                        self._clock.now_s,
+                    )
 
     def _note_calm(self, family: tuple[processes.Process, ...], now: float, *, busy: bool) -> None:
         processes_now = sorted((process.pid, process.cpu_ticks) for process in family)
@@ -202,7 +212,11 @@ class Watch:
             supervised_s = self.recorder.notes.slept_s - self._slept_before_s
             if not self._job.answers:
                 return EndedBy.SERVER if self._waits_for_long(pids, calm_s) else None
-            if calm_s > _CALM_S or now - self._served_at > _SERVED_S or supervised_s > _SUPERVISED_S:
+            if (
+                calm_s > _CALM_S
+                or now - self._served_at > _SERVED_S
+                or supervised_s > _SUPERVISED_S
+            ):
                 return EndedBy.SERVER
             return None
         return EndedBy.TIME if calm_s > _STUCK_S else None

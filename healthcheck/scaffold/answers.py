@@ -69,7 +69,11 @@ def parse(text: str, name: str) -> Answers:
         document = yaml_text.load(text)
     except YamlError as error:
         raise UsageError(msg("{name} cannot be read: {error}", name=name, error=error)) from error
-    if not isinstance(document, dict) or not all(map(_is_text, document)) or not document.get("_src_path"):
+    if (
+        not isinstance(document, dict)
+        or not all(map(_is_text, document))
+        or not document.get("_src_path")
+    ):
         raise UsageError(msg("{name} has no answers in it; `npu-adapter new` writes it", name=name))
     return Answers(
         source=str(document["_src_path"]),
@@ -96,6 +100,8 @@ def record(repository: Path, **facts: str) -> None:
     values = {f"_{name}": value for name, value in facts.items() if value}
     lines = [
         f"{name}: {json.dumps(value, ensure_ascii=False, default=str)}"
-        for name, value in sorted((document | values).items(), key=lambda item: not item[0].startswith("_"))
+        for name, value in sorted(
+            (document | values).items(), key=lambda item: not item[0].startswith("_")
+        )
     ]
     write_atomically(file, "\n".join([*head, *lines, ""]).encode())

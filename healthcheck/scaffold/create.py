@@ -114,7 +114,10 @@ def adopt(repository: Path, wanted: Order) -> Adoption:
     git.require()
     if not (repository / ".git").exists():
         raise UsageError(
-            msg("{repository} is not the folder of a git repository: git init makes it one", repository=repository)
+            msg(
+                "{repository} is not the folder of a git repository: git init makes it one",
+                repository=repository,
+            )
         )
     if (repository / answers.ANSWERS_FILE).exists():
         raise UsageError(
@@ -147,13 +150,21 @@ def _add(repository: Path, rendered: Path) -> Adoption:
         else:
             _place(source, target)
             added.append(name)
-    shown = without_secrets("".join(diff))  # the author's files may have keys, and terminals are recorded
-    return Adoption(added=tuple(added), differing=tuple(differing), in_the_way=tuple(blocked), diff=shown)
+    shown = without_secrets(
+        "".join(diff)
+    )  # the author's files may have keys, and terminals are recorded
+    return Adoption(
+        added=tuple(added), differing=tuple(differing), in_the_way=tuple(blocked), diff=shown
+    )
 
 
 def _blocked(repository: Path, target: Path) -> bool:
     """Whether the target exists, or a folder above it is a link or something else."""
-    above = [parent for parent in target.parents if parent != repository and parent.is_relative_to(repository)]
+    above = [
+        parent
+        for parent in target.parents
+        if parent != repository and parent.is_relative_to(repository)
+    ]
     return os.path.lexists(target) or any(
         os.path.lexists(parent) and (parent.is_symlink() or not parent.is_dir()) for parent in above
     )
@@ -164,7 +175,9 @@ def _place(source: Path, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, target)
     except OSError as error:
-        raise KitFailure(msg("cannot write {target}: {reason}", target=target, reason=reason_of(error))) from error
+        raise KitFailure(
+            msg("cannot write {target}: {reason}", target=target, reason=reason_of(error))
+        ) from error
 
 
 def _diff(name: str, ours: Path, template: Path) -> Iterator[str]:

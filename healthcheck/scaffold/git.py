@@ -31,7 +31,9 @@ def attempt(
     folder: Path, *arguments: str, variables: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run git in a folder, without its hooks, fsmonitor and transport; the caller judges the exit status."""
-    environment = {name: value for name, value in os.environ.items() if name not in _OTHER_REPOSITORY}
+    environment = {
+        name: value for name, value in os.environ.items() if name not in _OTHER_REPOSITORY
+    }
     return subprocess.run(
         [programs.find_or_name("git"), *WITHOUT_PROGRAMS, *arguments],
         cwd=folder, env=environment | WITHOUT_TRANSPORT | {**(variables or {})},
@@ -67,7 +69,16 @@ def commit_all(repository: Path, message: str) -> None:
     """Commit everything in a repository without commits, by git's configured author if there is one."""
     git(repository, "add", "--all")
     identity = () if _has_identity(repository) else OWN_IDENTITY
-    git(repository, *identity, "commit", "--quiet", "--no-gpg-sign", "--no-verify", "--message", message)
+    git(
+        repository,
+        *identity,
+        "commit",
+        "--quiet",
+        "--no-gpg-sign",
+        "--no-verify",
+        "--message",
+        message,
+    )
 
 
 def _has_identity(repository: Path) -> bool:
@@ -110,7 +121,11 @@ class Trees:
     def _write(self, folder: Path, *commands: tuple[str, ...]) -> str:
         index = self._scratch / "index"
         index.unlink(missing_ok=True)
-        variables = {"GIT_DIR": self._store, "GIT_WORK_TREE": str(folder.resolve()), "GIT_INDEX_FILE": str(index)}
+        variables = {
+            "GIT_DIR": self._store,
+            "GIT_WORK_TREE": str(folder.resolve()),
+            "GIT_INDEX_FILE": str(index),
+        }
         for command in commands:
             git(folder, *command, variables=variables)
         return git(folder, "write-tree", variables=variables).strip()
@@ -119,5 +134,12 @@ class Trees:
         """Commit the tree outside any branch; returns the commit's id."""
         above = [word for parent in parents for word in ("-p", parent)]
         return git(
-            self._repository, *OWN_IDENTITY, "commit-tree", "--no-gpg-sign", tree, *above, "-m", message
+            self._repository,
+            *OWN_IDENTITY,
+            "commit-tree",
+            "--no-gpg-sign",
+            tree,
+            *above,
+            "-m",
+            message,
         ).strip()

@@ -32,7 +32,9 @@ def _of_checkout(checkout: Path) -> str:
     """The address of a checkout; "" for a commit that was never pushed."""
     origin = attempt(checkout, "config", "--get", "remote.origin.url").stdout.strip()
     commit = attempt(checkout, "rev-parse", "HEAD").stdout.strip()
-    pushed = attempt(checkout, "for-each-ref", "--contains", "HEAD", "--count=1", "refs/remotes/origin")
+    pushed = attempt(
+        checkout, "for-each-ref", "--contains", "HEAD", "--count=1", "refs/remotes/origin"
+    )
     return _pinned(origin, commit) if pushed.stdout.strip() else ""
 
 

@@ -51,7 +51,11 @@ def lines(wanted: Target) -> str:
     """
     if wanted.weights is not None and not wanted.weights.is_dir():
         raise UsageError(msg("--weights {weights} is not a folder", weights=wanted.weights))
-    kind = ("--npu", wanted.npu, "--release", wanted.stack) if wanted.npu else ("--release", wanted.stack)
+    kind = (
+        ("--npu", wanted.npu, "--release", wanted.stack)
+        if wanted.npu
+        else ("--release", wanted.stack)
+    )
     with tempfile.TemporaryDirectory(prefix=prefix()) as nothing:
         own = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
         folder = str((wanted.weights or Path(nothing)).resolve())
@@ -62,5 +66,7 @@ def lines(wanted: Target) -> str:
         )  # fmt: skip
     if done.returncode:
         said = done.stderr.strip().removeprefix(_SAYS)
-        raise UsageError(msg("the planner refuses: {said} (--npu and --npus name the machine)", said=said))
+        raise UsageError(
+            msg("the planner refuses: {said} (--npu and --npus name the machine)", said=said)
+        )
     return done.stdout.rstrip("\n")

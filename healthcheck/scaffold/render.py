@@ -83,7 +83,12 @@ def _copy(source: str, reference: str | None, order: Order, destination: Path) -
             )  # fmt: skip
         except copier.errors.CopierAnswersInterrupt as error:
             raise KeyboardInterrupt from error
-        except (copier.errors.CopierError, ValueError, OSError, subprocess.SubprocessError) as error:
+        except (
+            copier.errors.CopierError,
+            ValueError,
+            OSError,
+            subprocess.SubprocessError,
+        ) as error:
             raise _refusal(error, source, order, destination) from error
 
 
@@ -100,11 +105,17 @@ def _refusal(error: Exception, source: str, order: Order, destination: Path) -> 
             )
         )
     unwritable = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}
-    if isinstance(error, OSError) and (error.errno in unwritable or error.filename == str(destination)):
+    if isinstance(error, OSError) and (
+        error.errno in unwritable or error.filename == str(destination)
+    ):
         why = msg("cannot write {path}: {reason}", path=destination, reason=reason_of(error))
         return KitFailure(why) if error.errno in {errno.ENOSPC, errno.EDQUOT} else UsageError(why)
     return UsageError(
-        msg("the template at {source} cannot be rendered: {one_line}", source=source, one_line=_one_line(error))
+        msg(
+            "the template at {source} cannot be rendered: {one_line}",
+            source=source,
+            one_line=_one_line(error),
+        )
     )
 
 

@@ -56,7 +56,9 @@ def template_folder() -> Path:
     for folder in (PACKAGE / "template", PACKAGE.parent):
         if (folder / "copier.yml").is_file():
             return folder
-    raise KitFailure(msg("the template is missing from this installation of the kit: install it again"))
+    raise KitFailure(
+        msg("the template is missing from this installation of the kit: install it again")
+    )
 
 
 def export(destination: Path) -> str:
@@ -73,7 +75,11 @@ def paths(source: Path) -> tuple[str, ...]:
     found = list(_FILES)
     for folder, folders, names in os.walk(source / "templates", followlinks=True):
         folders[:] = [name for name in folders if not _JUNK.fullmatch(name)]
-        found += [os.path.relpath(f"{folder}/{name}", source) for name in names if not _JUNK.fullmatch(name)]
+        found += [
+            os.path.relpath(f"{folder}/{name}", source)
+            for name in names
+            if not _JUNK.fullmatch(name)
+        ]
     return tuple(sorted(found))
 
 
@@ -106,7 +112,9 @@ def questions() -> tuple[Question, ...]:
             name=name,
             help=str(entry.get("help", "")),
             choices=_choices(entry.get("choices")),
-            labels=tuple(map(str, names)) if isinstance(names := entry.get("choices"), dict) else (),
+            labels=tuple(map(str, names))
+            if isinstance(names := entry.get("choices"), dict)
+            else (),
         )
         for name, entry in document.items()
         if isinstance(entry, dict)
@@ -115,7 +123,11 @@ def questions() -> tuple[Question, ...]:
 
 def _choices(choices: object) -> tuple[str, ...]:
     values = choices.values() if isinstance(choices, dict) else choices or ()
-    return tuple(str(value) for value in values) if isinstance(values, Sequence | type({}.values())) else ()
+    return (
+        tuple(str(value) for value in values)
+        if isinstance(values, Sequence | type({}.values()))
+        else ()
+    )
 
 
 def ask_in_language(folder: Path, say: Callable[[str], str]) -> None:

@@ -58,15 +58,22 @@ def update(repository: Path) -> Update:
         merge = _Merge(repository, made, Path(scratch))
         theirs, after = merge.theirs()
         changes, conflicts = merge.into_the_working_copy(theirs, after)
-    return Update(source=made.source, before=made.version, after=after, changes=changes, conflicts=conflicts)
+    return Update(
+        source=made.source, before=made.version, after=after, changes=changes, conflicts=conflicts
+    )
 
 
 def _refuse_unready(repository: Path, made: Answers) -> None:
     if not git.has_commits(repository):
-        raise UsageError(msg("{repository} has no commit to merge into: commit it first", repository=repository))
+        raise UsageError(
+            msg("{repository} has no commit to merge into: commit it first", repository=repository)
+        )
     if git.git(repository, "status", "--porcelain", "--", ".").strip():
         raise UsageError(
-            msg("{repository} has uncommitted changes: commit or stash them first", repository=repository)
+            msg(
+                "{repository} has uncommitted changes: commit or stash them first",
+                repository=repository,
+            )
         )
     if _UNPROTECTED.match(made.source):
         said = msg(
@@ -119,8 +126,12 @@ class _Merge:
             return "", ()
         old = self._trees.commit(base, f"the template {self._made.version}".strip())
         new = self._trees.commit(theirs, f"the template {after}".strip(), old)
-        done = git.attempt(self._repository, "-c", "rerere.enabled=false", "cherry-pick", "--no-commit", new)
-        listed = git.git(self._repository, "diff", "--name-only", "--diff-filter=U", "--relative", "-z")
+        done = git.attempt(
+            self._repository, "-c", "rerere.enabled=false", "cherry-pick", "--no-commit", new
+        )
+        listed = git.git(
+            self._repository, "diff", "--name-only", "--diff-filter=U", "--relative", "-z"
+        )
         conflicts = tuple(filter(None, listed.split("\0")))
         if done.returncode and not conflicts:
             raise UsageError(
@@ -149,7 +160,9 @@ class _Merge:
         if source and made.version:
             try:
                 version = "" if made.own else made.version
-                render(replace(self._order(version, made.given), source=source), folder / self._within)
+                render(
+                    replace(self._order(version, made.given), source=source), folder / self._within
+                )
                 return self._trees.of_folder(folder)
             except KitError as error:
                 said = str(error)
@@ -185,7 +198,9 @@ class _Merge:
 
 def _by_hand(repository: Path, made: Answers) -> str:
     """How to update a repository by hand that has no version to compare with."""
-    data = " ".join(f"--data {shlex.quote(f'{name}={value}')}" for name, value in made.given.items())
+    data = " ".join(
+        f"--data {shlex.quote(f'{name}={value}')}" for name, value in made.given.items()
+    )
     return msg(
         "Make a fresh one with its answers, and take over what you want:\n  npu-adapter new FRESH "
         "--defaults {data}\n  diff -ru -x .git {repository} FRESH",

@@ -25,7 +25,9 @@ def install_command(package: str) -> str:
         if has_pip
         else msg("uv pip install --python {python}", python=python)
     )
-    return msg("{install} {requirement}", install=install, requirement=shlex.quote(_requirement(package)))
+    return msg(
+        "{install} {requirement}", install=install, requirement=shlex.quote(_requirement(package))
+    )
 
 
 def _requirement(package: str) -> str:
@@ -35,4 +37,6 @@ def _requirement(package: str) -> str:
     except metadata.PackageNotFoundError:
         listed = ()
     wanted = (line.partition(";")[0].strip() for line in listed)
-    return next((line for line in wanted if re.match(rf"{re.escape(package)}(?![\w.-])", line)), package)
+    return next(
+        (line for line in wanted if re.match(rf"{re.escape(package)}(?![\w.-])", line)), package
+    )

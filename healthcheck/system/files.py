@@ -15,7 +15,9 @@ from healthcheck.text.messages import msg
 DATA = Path(__file__).resolve().parents[1] / "data"
 """The kit's own tables and catalogues."""
 SHARED = "/tmp"  # noqa: S108 - where every user may make a folder
-_TEMPORARY = re.compile(r"npu-adapter-tmp-(?P<space>\d{0,12})-(?P<pid>\d{1,9})-(?P<start>\d{1,20})-.*")
+_TEMPORARY = re.compile(
+    r"npu-adapter-tmp-(?P<space>\d{0,12})-(?P<pid>\d{1,9})-(?P<start>\d{1,20})-.*"
+)
 
 
 def prefix() -> str:
@@ -87,7 +89,9 @@ def _remove(parent: int, name: str, top: int, depth: int) -> bool:
             if depth:
                 more |= _remove(handle, inner, handle if depth == _DEPTH else top, depth - 1)
             else:
-                more |= _move(handle, inner, top, f".{os.getpid()}-{id(handle)}-{number}-{inner[:20]}")
+                more |= _move(
+                    handle, inner, top, f".{os.getpid()}-{id(handle)}-{number}-{inner[:20]}"
+                )
     except OSError:
         return False
     finally:
@@ -136,10 +140,16 @@ def read_bounded(path: Path, limit: int) -> bytes:
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UsageError(msg("{path} is not a file", path=path)) from error
     except OSError as error:
-        raise UsageError(msg("cannot read {path}: {reason}", path=path, reason=reason_of(error))) from error
+        raise UsageError(
+            msg("cannot read {path}: {reason}", path=path, reason=reason_of(error))
+        ) from error
     if len(data) > limit:
         raise UsageError(
-            msg("{path} is longer than the {limit} bytes that are read of such a file", path=path, limit=limit)
+            msg(
+                "{path} is longer than the {limit} bytes that are read of such a file",
+                path=path,
+                limit=limit,
+            )
         )
     return data
 
@@ -173,9 +183,13 @@ class Sparing(io.FileIO):
     def __init__(self, path: Path, limit: int) -> None:
         self._limit = limit
         try:
-            super().__init__(path, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK | os.O_NOCTTY))
+            super().__init__(
+                path, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK | os.O_NOCTTY)
+            )
         except OSError as error:
-            raise UsageError(msg("cannot read {path}: {reason}", path=path, reason=reason_of(error))) from error
+            raise UsageError(
+                msg("cannot read {path}: {reason}", path=path, reason=reason_of(error))
+            ) from error
         if not stat.S_ISREG(os.fstat(self.fileno()).st_mode):
             self.close()
             raise UsageError(msg("{path} is not a file", path=path))
@@ -185,7 +199,11 @@ class Sparing(io.FileIO):
         data = super().read(wanted) or b""
         if len(data) > self._limit:
             raise UsageError(
-                msg("{name} says that a part of it has more than {limit} bytes", name=self.name, limit=self._limit)
+                msg(
+                    "{name} says that a part of it has more than {limit} bytes",
+                    name=self.name,
+                    limit=self._limit,
+                )
             )
         return data
 
@@ -207,7 +225,9 @@ def _write_atomically(path: Path, data: bytes) -> None:
         path.write_bytes(data)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")  # no longer than a name may be
+    handle, name = tempfile.mkstemp(
+        dir=path.parent, prefix=f".{path.name[:40]}."
+    )  # no longer than a name may be
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

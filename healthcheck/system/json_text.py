@@ -95,7 +95,10 @@ def plain(value: object) -> JsonValue:
 def dump(value: object) -> bytes:
     """Indented UTF-8 JSON with a final newline; records are written as objects."""
     return (
-        json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
+        json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False).encode(
+            "utf-8", "replace"
+        )
+        + b"\n"
     )
 
 

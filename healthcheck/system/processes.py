@@ -39,13 +39,22 @@ class Process:
 
     def same(self, other: Process | None) -> bool:
         """Whether both are the same process; the command line may have changed."""
-        return other is not None and self.pid == other.pid and abs(self.started_s - other.started_s) < 1
+        return (
+            other is not None
+            and self.pid == other.pid
+            and abs(self.started_s - other.started_s) < 1
+        )
 
     def __str__(self) -> str:
         command = shortened(self.command) or msg("its command line may not be read")
         if not self.user:
             return msg("process {pid} ({command})", pid=self.pid, command=command)
-        return msg("process {pid} of user {user} ({command})", pid=self.pid, user=self.user, command=command)
+        return msg(
+            "process {pid} of user {user} ({command})",
+            pid=self.pid,
+            user=self.user,
+            command=command,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +131,11 @@ def marked(variable: str, value: str) -> tuple[Process, ...]:
 def listeners() -> tuple[Listener, ...]:
     """Every listening TCP socket of this network namespace, IPv4 and IPv6."""
     return tuple(
-        Listener(address=found.laddr.ip, port=found.laddr.port, process=process(found.pid) if found.pid else None)
+        Listener(
+            address=found.laddr.ip,
+            port=found.laddr.port,
+            process=process(found.pid) if found.pid else None,
+        )
         for found in psutil.net_connections(kind="tcp")
         if found.status == psutil.CONN_LISTEN and found.laddr
     )
@@ -151,7 +164,9 @@ def holders(port: int) -> tuple[Listener, ...]:
         for entry in psutil.net_connections(kind="tcp")
         if entry.laddr and entry.laddr.port == port and entry.status not in passing
     )
-    return connected or tuple(Listener(address=address, port=port, listening=False) for address in blocked)
+    return connected or tuple(
+        Listener(address=address, port=port, listening=False) for address in blocked
+    )
 
 
 def outputs(pids: Iterable[int]) -> tuple[Path, ...]:
@@ -236,14 +251,22 @@ def started(
         OSError: the program cannot be run.
     """
     kept: list[int] = []
-    own = _ENDING if threading.current_thread() is threading.main_thread() else ()  # only there can they be set
+    own = (
+        _ENDING if threading.current_thread() is threading.main_thread() else ()
+    )  # only there can they be set
     handlers = {number: handler for number in own if callable(handler := signal.getsignal(number))}
     for number in handlers:
         signal.signal(number, lambda received, _: kept.append(received))
     process: subprocess.Popen[bytes] | None = None
     try:
         process = subprocess.Popen(
-            command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, cwd=cwd, env=env, start_new_session=True
+            command,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            cwd=cwd,
+            env=env,
+            start_new_session=True,
         )
     finally:
         for number, handler in handlers.items():
@@ -289,7 +312,9 @@ def _read(found: psutil.Process) -> Process:
         command = " ".join(found.cmdline())
     with contextlib.suppress(psutil.AccessDenied, OSError):
         user = found.username()
-    return Process(pid=found.pid, command=command or found.name(), user=user, started_s=found.create_time())
+    return Process(
+        pid=found.pid, command=command or found.name(), user=user, started_s=found.create_time()
+    )
 
 
 def _can_bind(address: str, port: int) -> bool:

@@ -21,7 +21,9 @@ MAX_PARTS = 100_000
 """Parts of keys, arrays and tables in a document: each costs up to a thousand bytes."""
 MAX_KEY_CHARS = 10_000
 """Outside quotation marks; Python refuses numbers of half as many digits."""
-_APART = re.compile(r'""".*?(?:"{3,5}|\Z)|\'\'\'.*?(?:\'{3,5}|\Z)|"[^"\n]*"?|\'[^\'\n]*\'?|#[^\n]*', re.DOTALL)
+_APART = re.compile(
+    r'""".*?(?:"{3,5}|\Z)|\'\'\'.*?(?:\'{3,5}|\Z)|"[^"\n]*"?|\'[^\'\n]*\'?|#[^\n]*', re.DOTALL
+)
 """Strings and comments. An unterminated one extends to the end of the line or text, so the scan stays linear."""
 _PIECE = re.compile(r"[^,={}\[\]\n]+")
 _BRACKET = re.compile(r"[{}\[\]]")
@@ -46,12 +48,16 @@ def load(data: bytes | str, name: str) -> dict[str, object]:
         text = data if isinstance(data, str) else data.decode("utf-8")
         _check_bounds(text, name)
         return tomllib.loads(text)
-    except ValueError as error:  # UnicodeDecodeError, TOMLDecodeError, and a number of thousands of digits
+    except (
+        ValueError
+    ) as error:  # UnicodeDecodeError, TOMLDecodeError, and a number of thousands of digits
         raise TomlError(msg("{name} is not TOML: {error}", name=name, error=error)) from error
 
 
 def _check_bounds(text: str, name: str) -> None:
-    text = text.replace("\\\\", "__").replace('\\"', "__")  # every quotation mark that remains counts
+    text = text.replace("\\\\", "__").replace(
+        '\\"', "__"
+    )  # every quotation mark that remains counts
     bare = _APART.sub(lambda found: '""' + "\n" * found[0].count("\n"), text)
     if bare.count(".") + bare.count("[") + bare.count("{") > MAX_PARTS:
         raise TomlBoundError(

@@ -38,7 +38,10 @@ def load(text: str) -> JsonValue:
 
     if len(text) > MAX_CHARACTERS:
         raise YamlBoundError(
-            msg("more than {max_characters} characters of YAML, which are not read", max_characters=MAX_CHARACTERS)
+            msg(
+                "more than {max_characters} characters of YAML, which are not read",
+                max_characters=MAX_CHARACTERS,
+            )
         )
     try:
         return cast("JsonValue", yaml.load(text, _loader()))  # noqa: S506 - a SafeLoader with bounds
@@ -76,7 +79,10 @@ def _loader() -> type[yaml.SafeLoader]:
             below = [each for pair in pairs for each in pair]
             below += node.value if isinstance(node, yaml.SequenceNode) else ()
             sizes = [self.sizes[id(each)] for each in below]
-            values, depth = 1 + sum(size[0] for size in sizes), 1 + max((size[1] for size in sizes), default=0)
+            values, depth = (
+                1 + sum(size[0] for size in sizes),
+                1 + max((size[1] for size in sizes), default=0),
+            )
             if values > MAX_VALUES or depth > MAX_DEPTH:
                 raise YamlBoundError(_too_large())
             return values, depth

@@ -94,7 +94,9 @@ _TOKEN_MARK = re.compile(
 """Space and line feed as SentencePiece and byte-level BPE write them in tokens; a byte token; JSON escapes."""
 _QUOTED = re.compile(r"```[^`]{0,20000}```|`[^`\n]{1,200}`|\"[^\"\n]{1,200}\"")
 """Code and quotations, which may speak of markers."""
-_ONE_BYTE = re.compile(r"(?:(?<![A-Za-z])|(?=[\xc2\xc3]))[^\x00-\x7f\u0370-\u1fff\u2200-\uffff]{2,}")
+_ONE_BYTE = re.compile(
+    r"(?:(?<![A-Za-z])|(?=[\xc2\xc3]))[^\x00-\x7f\u0370-\u1fff\u2200-\uffff]{2,}"
+)
 """Neighbours that may be bytes in Latin-1 or Windows-1252; in « thé », é, a space and » would be one, too."""
 _MOJIBAKE_LEAST_CHARS = 4
 _DRAWN_RUN = re.compile(r"((?:[^\w\s!?]|[\d_]))\1{3,199}(?!\1)")
@@ -109,11 +111,15 @@ _LEADS_ON = frozenset(
     )
 )
 """Words that hardly ever end a text; "in", "to" or "with" sometimes do."""
-_LEADS_ON_IN_CHINESE = tuple(re.findall(r"\w+", "因为 所以 如果 但是 而且 并且 或者 以及 等于 答案是 我们 然后"))
+_LEADS_ON_IN_CHINESE = tuple(
+    re.findall(r"\w+", "因为 所以 如果 但是 而且 并且 或者 以及 等于 答案是 我们 然后")
+)
 """No single characters, which do end a text: the sum is 和, "yes" is 是."""
 _LEADS_ON_SIGN = re.compile(r"(?:[,、，(（\[{“「《]|(?<=\s)[=+×÷*-])$")
 _OPENING, _CLOSING = "([{（【「《", ")]}）】」》"
-_JAPANESE_AND_CHINESE = frozenset({"CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO", "KATAKANA-HIRAGANA", "IDEOGRAPHIC"})
+_JAPANESE_AND_CHINESE = frozenset(
+    {"CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO", "KATAKANA-HIRAGANA", "IDEOGRAPHIC"}
+)
 
 
 def empty(text: str) -> bool:
@@ -128,7 +134,9 @@ def constant(text: str, cut: bool = False) -> bool:
     """
     body = text.rstrip()
     body = body.rstrip(body[-1]) if cut and body else body
-    counts = Counter("".join(_DRAWN_RUN.sub(r"\1", body).split())) + Counter("".join(text[len(body) :].split()))
+    counts = Counter("".join(_DRAWN_RUN.sub(r"\1", body).split())) + Counter(
+        "".join(text[len(body) :].split())
+    )
     total = counts.total()
     if total < CONSTANT_LEAST_CHARS:
         return False
@@ -147,7 +155,9 @@ def tail_loop(text: str, cut: bool = False) -> bool:
     Finds the smallest period of each prefix of the reversed tail, by Knuth, Morris and Pratt's prefix function.
     """
     tail = text.rstrip()[-LOOP_WINDOW_CHARS:][::-1]
-    lettered = next((n for n, sign in enumerate(tail, 1) if sign.isalpha() or sign in _SHOUTED), len(tail) + 1)
+    lettered = next(
+        (n for n, sign in enumerate(tail, 1) if sign.isalpha() or sign in _SHOUTED), len(tail) + 1
+    )
     borders = [0] * len(tail)
     border = 0
     for place in range(1, len(tail)):
@@ -187,9 +197,13 @@ def undecoded(text: str) -> bool:
 def mojibake(text: str) -> bool:
     """Whether most of what is not ASCII is UTF-8 that was read as Latin-1 or Windows-1252."""
     misread = sum(
-        len(run) for run in _ONE_BYTE.findall(text) if _is_utf8(run, "cp1252") or _is_utf8(run, "latin-1")
+        len(run)
+        for run in _ONE_BYTE.findall(text)
+        if _is_utf8(run, "cp1252") or _is_utf8(run, "latin-1")
     )
-    return misread >= _MOJIBAKE_LEAST_CHARS and 2 * misread > sum(not sign.isascii() for sign in text)
+    return misread >= _MOJIBAKE_LEAST_CHARS and 2 * misread > sum(
+        not sign.isascii() for sign in text
+    )
 
 
 def _is_utf8(text: str, encoding: str) -> bool:
@@ -207,7 +221,10 @@ def mixed_scripts(text: str) -> bool:
     """
     scripts = _scripts(text)
     total = scripts.total()
-    if total < SCRIPT_LEAST_LETTERS or sum(n >= SCRIPT_LEAST_EACH for n in scripts.values()) < SCRIPTS:
+    if (
+        total < SCRIPT_LEAST_LETTERS
+        or sum(n >= SCRIPT_LEAST_EACH for n in scripts.values()) < SCRIPTS
+    ):
         return False
     main = scripts.most_common(1)[0][0]
     neighbours = pairwise(_script(character) for character in text.replace(" ", ""))
@@ -219,7 +236,9 @@ def implausible_words(text: str) -> bool:
     """Whether long running text lacks the small words of every Latin-script language, or frequent hanzi."""
     signs = re.findall(r"[\u4e00-\u9fff]", text)
     if len(signs) >= WORDS_LEAST:
-        return not _KANA.search(text) and sum(sign in _CHINESE for sign in signs) < WORDS_SHARE * len(signs)
+        return not _KANA.search(text) and sum(
+            sign in _CHINESE for sign in signs
+        ) < WORDS_SHARE * len(signs)
     if dominant_script(text) != "LATIN":
         return False
     pieces = text.split()
@@ -267,7 +286,10 @@ DETECTORS: dict[str, Callable[[str], bool]] = {
     "implausible_words": implausible_words,
 }
 
-ENDING_DETECTORS: dict[str, Callable[[str, bool], bool]] = {"constant": constant, "tail_loop": tail_loop}
+ENDING_DETECTORS: dict[str, Callable[[str, bool], bool]] = {
+    "constant": constant,
+    "tail_loop": tail_loop,
+}
 """Detectors that depend on whether max_tokens ended the text."""
 
 
@@ -277,7 +299,11 @@ def flags(text: str, *, cut: bool = False) -> tuple[str, ...]:
 
     A cut text is never "empty": its reasoning had no room to end.
     """
-    names = [name for name, detector in DETECTORS.items() if detector(text) and not (cut and detector is empty)]
+    names = [
+        name
+        for name, detector in DETECTORS.items()
+        if detector(text) and not (cut and detector is empty)
+    ]
     names += [name for name, detector in ENDING_DETECTORS.items() if detector(text, cut)]
     return tuple(names)
 
@@ -311,5 +337,7 @@ def _scripts(text: str) -> Counter[str]:
 
 def _runs(text: str) -> bool:
     """Whether this is running text rather than data, code or a table."""
-    kinds = Counter(unicodedata.category(character)[0] for character in text if not character.isspace())
+    kinds = Counter(
+        unicodedata.category(character)[0] for character in text if not character.isspace()
+    )
     return kinds["L"] + kinds["M"] >= RUNNING_SHARE * max(kinds.total(), 1)

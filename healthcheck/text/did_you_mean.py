@@ -21,5 +21,9 @@ def hint(given: str, known: Iterable[str], titles: Mapping[str, str] | None = No
     begun = [name for name in names if long and (name.startswith(given) or f"/{given}" in name)]
     words = given.rpartition("/")[2].replace("-", " ")
     titled = [name for name, title in (titles or {}).items() if long and words in title]
-    near = begun[:_MOST] or titled[:_MOST] or difflib.get_close_matches(given, names, n=_MOST, cutoff=0.7)
+    near = (
+        begun[:_MOST]
+        or titled[:_MOST]
+        or difflib.get_close_matches(given, names, n=_MOST, cutoff=0.7)
+    )
     return msg("; did you mean {near}?", near=joined(" or ", near)) if near else ""

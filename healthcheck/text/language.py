@@ -48,7 +48,9 @@ def of_the_user(environment: Mapping[str, str]) -> Language:
     if locale.partition(".")[0] in {"C", "POSIX"}:
         return Language.ENGLISH
     wanted = environment.get("LANGUAGE", "").split(":")[0] or locale
-    return Language.CHINESE if wanted.lower().startswith(Language.CHINESE.value) else Language.ENGLISH
+    return (
+        Language.CHINESE if wanted.lower().startswith(Language.CHINESE.value) else Language.ENGLISH
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,9 @@ def translation(language: Language) -> Translation:
     """The translation into a language, from its gettext catalogue."""
     if language is Language.ENGLISH:
         return ENGLISH
-    return Translation(TAGS[language], gettext.translation(DOMAIN, LOCALE, [language.value], fallback=True))
+    return Translation(
+        TAGS[language], gettext.translation(DOMAIN, LOCALE, [language.value], fallback=True)
+    )
 
 
 def translation_of_the_process() -> Translation:
@@ -94,7 +98,9 @@ def translation_of_the_process() -> Translation:
 
 def translated(text: str, say: Translate) -> str:
     """Translate a text paragraph by paragraph, and list item by list item, each as one line; code stays."""
-    return "".join(part if part.startswith("```") else _prose(part, say) for part in _FENCED.split(text))
+    return "".join(
+        part if part.startswith("```") else _prose(part, say) for part in _FENCED.split(text)
+    )
 
 
 def _prose(text: str, say: Translate) -> str:

@@ -40,7 +40,10 @@ class Message(str):
 
     def __new__(cls, template: str, *values: object) -> Message:  # noqa: PYI034 - Self is in typing since 3.11
         """Raises ValueError if values and names differ in number."""
-        values = tuple(str(value) if isinstance(value, (BaseException, PurePath)) else value for value in values)
+        values = tuple(
+            str(value) if isinstance(value, (BaseException, PurePath)) else value
+            for value in values
+        )
         self = super().__new__(cls, _filled(template, template, values, _ENGLISH))
         self.template = template
         self.values = values
@@ -92,7 +95,12 @@ class Plural(Message):
         return _filled(self.template, template, self.values, catalogue)
 
     def mapped(self, change: Callable[[str], str]) -> Message:
-        return Plural(self.one, self.template, self.number, *(_changed(value, change) for value in self.values))
+        return Plural(
+            self.one,
+            self.template,
+            self.number,
+            *(_changed(value, change) for value in self.values),
+        )
 
 
 class Joined(Message):
@@ -178,7 +186,9 @@ def _in_order(template: str, values: Mapping[str, object]) -> tuple[object, ...]
         return ()
     wanted = names(template)
     if set(wanted) != set(values):
-        raise ValueError(f"{template!r} has the placeholders {', '.join(wanted)}, and not {', '.join(values)}")
+        raise ValueError(
+            f"{template!r} has the placeholders {', '.join(wanted)}, and not {', '.join(values)}"
+        )
     return tuple(values[name] for name in wanted)
 
 
@@ -223,7 +233,9 @@ def _changed(value: object, change: Callable[[str], str]) -> object:
 @lru_cache(maxsize=4096)
 def _parsed(template: str) -> tuple[tuple[str, str | None, str], ...]:
     """Literal, name and format of each placeholder; the last literal has neither."""
-    return tuple((literal, name, spec or "") for literal, name, spec, _ in Formatter().parse(template))
+    return tuple(
+        (literal, name, spec or "") for literal, name, spec, _ in Formatter().parse(template)
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -243,7 +255,9 @@ def _filled(original: str, template: str, values: tuple[object, ...], catalogue:
         parts.append(literal)
         if name is not None:
             value = value_of[name]
-            parts.append(format(_plain(say(value, catalogue)) if isinstance(value, str) else value, spec))
+            parts.append(
+                format(_plain(say(value, catalogue)) if isinstance(value, str) else value, spec)
+            )
     return _closed_up(parts)
 
 
@@ -255,7 +269,9 @@ def _closed_up(parts: Sequence[str]) -> str:
     text = ""
     for number, part in enumerate(parts):
         is_literal = number % 2 == 0
-        text += _closed(text, part, next(filter(None, parts[number + 1 :]), "")) if is_literal else part
+        text += (
+            _closed(text, part, next(filter(None, parts[number + 1 :]), "")) if is_literal else part
+        )
     return text
 
 
@@ -266,6 +282,10 @@ def _closed(before: str, literal: str, after: str) -> str:
         and _CHINESE.match((literal.lstrip(" ") + after)[:1])
     ):
         literal = literal.lstrip(" ")
-    if literal.endswith(" ") and _CHINESE.match(after) and _CHINESE.match((before + literal.rstrip(" "))[-1:]):
+    if (
+        literal.endswith(" ")
+        and _CHINESE.match(after)
+        and _CHINESE.match((before + literal.rstrip(" "))[-1:])
+    ):
         literal = literal.rstrip(" ")
     return literal

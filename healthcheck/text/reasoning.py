@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 _NEXT_QUESTION = re.compile(
-    r"\n[^\S\n]*(?:\*\*|#{1,4}\s*)?(?:Question|Problem|问题|题目|Q)\s*(?:\*\*\s*)?[:：]", re.IGNORECASE
+    r"\n[^\S\n]*(?:\*\*|#{1,4}\s*)?(?:Question|Problem|问题|题目|Q)\s*(?:\*\*\s*)?[:：]",
+    re.IGNORECASE,
 )
 """White space matches in one place only, so the time is linear in the length of any text."""
 

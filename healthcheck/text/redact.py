@@ -23,7 +23,9 @@ _LONGEST_LINE = 1000
 _MOST_IN_A_LINE = 4
 _LONGEST_SECRET = 8000
 """Characters that are read beyond a cut; a private key of 4096 bits has 3,300."""
-_PART = re.compile(r"key|secret|pass|pwd|pat|auth|token|cookie|credential|signature|contrase", re.IGNORECASE)
+_PART = re.compile(
+    r"key|secret|pass|pwd|pat|auth|token|cookie|credential|signature|contrase", re.IGNORECASE
+)
 """A part of each secret's name: most texts have none of these."""
 _END_OF_NAME = (
     r"(?:(?<=[\w.-])keys?|secrets?|pass(?:words?|wd|phrase|code)?|pwd|(?:(?<![a-z])|(?-i:(?=[AP])))(?:auth|pat)"
@@ -45,7 +47,9 @@ _PAIR = re.compile(
 )
 _QUOTED = {quote: re.compile(rf"(?:[^{quote}\\\n]|\\[^{quote}\n])+") for quote in ('"', "'")}
 _LISTED = re.compile(r"[^\])\n]+")
-_BARE = re.compile(r"(?![)}\]](?:[\s\"'/,;:.)}\]]|\Z))(?:[^\s\"'\\&|]|\\(?![\s\"'nrt]))*[^\s\"'\\&|,;(){}\[\]`]")
+_BARE = re.compile(
+    r"(?![)}\]](?:[\s\"'/,;:.)}\]]|\Z))(?:[^\s\"'\\&|]|\\(?![\s\"'nrt]))*[^\s\"'\\&|,;(){}\[\]`]"
+)
 _TELLING_BEGINNING = 80
 """Characters of a value that decide whether it is a secret, so that a long value after many names stays cheap."""
 _NOTHING = re.compile(
@@ -103,8 +107,14 @@ def _secret_behind(pair: re.Match[str]) -> tuple[int, int]:
     begins = pattern.match(pair.string, pair.end(), pair.end() + _TELLING_BEGINNING)
     if begins is None or _is_spoken_of(pair, begins[0]):
         return 0, 0
-    is_assigned = "=" in pair["sep"] and _WORD.fullmatch(pair["name"]) and not _NOTHING.fullmatch(begins[0])
-    value = pattern.match(pair.string, pair.end()) if is_assigned or _is_secret(pair["name"], begins[0]) else None
+    is_assigned = (
+        "=" in pair["sep"] and _WORD.fullmatch(pair["name"]) and not _NOTHING.fullmatch(begins[0])
+    )
+    value = (
+        pattern.match(pair.string, pair.end())
+        if is_assigned or _is_secret(pair["name"], begins[0])
+        else None
+    )
     return value.span() if value else (0, 0)
 
 
@@ -114,7 +124,11 @@ def _is_spoken_of(pair: re.Match[str], word: str) -> bool:
     if _SHELL_SAYS.match(pair.string, pair.end()):
         return True
     before = pair.string[max(0, pair.start() - 24) : pair.start()]
-    if separator.strip() == ":" and _SENTENCE.match(pair.string, pair.end()) and _SHELL_TELLS.search(before):
+    if (
+        separator.strip() == ":"
+        and _SENTENCE.match(pair.string, pair.end())
+        and _SHELL_TELLS.search(before)
+    ):
         return True
     if pair.string.endswith("${", 0, pair.start()) and word.startswith("?"):
         return True
@@ -160,11 +174,15 @@ def redactor(variables: Mapping[str, str]) -> Redact:
     values = {
         value
         for name, value in variables.items()
-        if _is_secret(name, value) and len(value) >= _TELLING_CHARACTERS and not value.startswith("/")
+        if _is_secret(name, value)
+        and len(value) >= _TELLING_CHARACTERS
+        and not value.startswith("/")
     }
     longest_first = sorted(values, key=len, reverse=True)
     known = re.compile("|".join(re.escape(value) for value in longest_first) or r"(?!)")
-    return lambda text: _keeping_messages(text, lambda part: _without_secrets(known.sub(REMOVED, part)))
+    return lambda text: _keeping_messages(
+        text, lambda part: _without_secrets(known.sub(REMOVED, part))
+    )
 
 
 def redacted(value: Value, redact: Redact) -> Value:
@@ -179,12 +197,19 @@ def _redacted(value: Any, redact: Redact) -> Any:
     if isinstance(value, Mapping):
         return {redact(name): _redacted_after(name, item, redact) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        options = ("", *(item if isinstance(item, str) and item.startswith("-") else "" for item in value))
+        options = (
+            "",
+            *(item if isinstance(item, str) and item.startswith("-") else "" for item in value),
+        )
         return type(value)(
-            _redacted_after(option, item, redact) for option, item in zip(options, value, strict=False)
+            _redacted_after(option, item, redact)
+            for option, item in zip(options, value, strict=False)
         )
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{each.name: _redacted(getattr(value, each.name), redact) for each in fields(value)})
+        return replace(
+            value,
+            **{each.name: _redacted(getattr(value, each.name), redact) for each in fields(value)},
+        )
     return value
 
 

@@ -53,7 +53,8 @@ _ARGUMENTS = (
 )
 """What stands before a secret that is an argument, and what follows it; the last is a line of .pgpass."""
 _CHINESE = (
-    "\u5bc6\u7801|\u53e3\u4ee4|\u5bc6\u94a5|\u5bc6\u5319|\u79d8\u94a5|\u4ee4\u724c|\u51ed\u8bc1|\u6388\u6743\u7801"
+    "\u5bc6\u7801|\u53e3\u4ee4|\u5bc6\u94a5|\u5bc6\u5319|\u79d8\u94a5|\u4ee4\u724c|"
+    "\u51ed\u8bc1|\u6388\u6743\u7801"
 )
 _IS = "\u662f|\u4e3a|\u5982\u4e0b|\uff1a|\uff1d"
 _SOURCES = (
@@ -75,7 +76,10 @@ _SOURCES = (
         r"(?![\[(]?removed)[^&\s\"'<>]{6,}"
     ),
     r"(\bcurl\b[^\n|;]{0,200}?\s(?:-[a-zA-Z]{0,5}[uU]\s?|--(?:proxy-)?user[\s=])[\"']?[^\s:\"'$]{1,80}:)[^\s\"'$]+",
-    *(rf"(\b(?:{named})\b[^\n|;]{{0,200}}?\s{option}[ \t]*=?){_VALUE}" for option, named in _OPTIONS.items()),
+    *(
+        rf"(\b(?:{named})\b[^\n|;]{{0,200}}?\s{option}[ \t]*=?){_VALUE}"
+        for option, named in _OPTIONS.items()
+    ),
     *(rf"({before}){_VALUE}{after}" for before, after in _ARGUMENTS),
     r"(\blogin\s+\S+\s+password\s+)\S+",
     r"(?i)(<(?:\w+:)?\w*(?:password|passwd|secret|token|api_?key)>)[^<\"\s]{3,}",

@@ -105,7 +105,9 @@ def _page(check: Check[Facts]) -> Page:
 
 def in_language(page: Page, say: Translate) -> Page:
     """Translate the page, except a rule's sentence, which is a quotation."""
-    return replace(page, title=say(page.title), why=say(page.why), written=translated(page.written, say))
+    return replace(
+        page, title=say(page.title), why=say(page.why), written=translated(page.written, say)
+    )
 
 
 def because(why: str) -> Message:
@@ -124,7 +126,11 @@ def declared(file: str) -> Message:
 def text(page: Page, say: Translate) -> str:
     """The page as `npu-adapter explain` prints it."""
     page = in_language(page, say)
-    parts = [say(msg("{id}: {title}", id=page.id, title=page.title)), say(because(page.why)), page.body]
+    parts = [
+        say(msg("{id}: {title}", id=page.id, title=page.title)),
+        say(because(page.why)),
+        page.body,
+    ]
     if page.rule:
         parts.append(say(page.ruled(page.rule.quote())))
     if page.requires:

@@ -67,8 +67,12 @@ def _service(judging: Service) -> dict[str, JsonValue]:
 def fingerprint(weights: Weights) -> str:
     """A digest of file names, file sizes and tensor headers; tensors are not read."""
     files: Iterable[object] = sorted((entry.name, entry.size_bytes) for entry in weights.files)
-    headers: Iterable[object] = sorted((shard.entry.name, repr(shard.header)) for shard in weights.shards)
-    return hashlib.sha256(repr((files, headers)).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    headers: Iterable[object] = sorted(
+        (shard.entry.name, repr(shard.header)) for shard in weights.shards
+    )
+    return hashlib.sha256(repr((files, headers)).encode("utf-8", "surrogateescape")).hexdigest()[
+        :32
+    ]
 
 
 def launch(seen: Launch) -> dict[str, JsonValue]:

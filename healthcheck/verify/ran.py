@@ -18,7 +18,9 @@ _CONCERNS = re.compile(
 def server(recorded: ServerCommand) -> dict[str, JsonValue]:
     """The arguments and variables with which deploy.sh starts the server, without secrets."""
     variables = {
-        name: value[:MOST_CHARACTERS] for name, value in sorted(recorded.env.items()) if _CONCERNS.match(name)
+        name: value[:MOST_CHARACTERS]
+        for name, value in sorted(recorded.env.items())
+        if _CONCERNS.match(name)
     }
     return {
         "engine": recorded.engine,

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from healthcheck.verify.fix import Proposal, already_made, files, left_alone, propose, repairable, repairs
+from healthcheck.verify.fix import (
+    Proposal,
+    already_made,
+    files,
+    left_alone,
+    propose,
+    repairable,
+    repairs,
+)
 from healthcheck.verify.verification import Verification
 
 

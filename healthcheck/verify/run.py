@@ -124,7 +124,10 @@ class Run:
         self.progress = progress
         self._redact = _readable(request)
         self.ledger = Ledger(
-            progress, waived=request.waived, redact=self._redact, doubt=stacks.choose(request.stack).doubt
+            progress,
+            waived=request.waived,
+            redact=self._redact,
+            doubt=stacks.choose(request.stack).doubt,
         )
         self.metrics: dict[str, JsonValue] = {}
         self.provenance: dict[str, JsonValue] = provenance.kit() | request.extra.provenance

@@ -38,7 +38,9 @@ def _is_whole(most: int) -> Callable[[Any], bool]:
 
 
 def _fits(pattern: str) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, str) and re.fullmatch(pattern, value, re.ASCII) is not None
+    return lambda value: (
+        isinstance(value, str) and re.fullmatch(pattern, value, re.ASCII) is not None
+    )
 
 
 def _is_release(value: object) -> bool:
@@ -54,8 +56,14 @@ def _are_tasks(value: object) -> bool:
 
 
 _TAKES: Mapping[str, tuple[Message, Callable[[Any], bool]]] = {
-    "entry_point": (msg("a plain name of a file at the repository's root"), _fits(r"\w[\w.-]{0,99}")),
-    "served_name": (msg("$MODEL_PATH, or a name without blanks"), _fits(r"\$MODEL_PATH|[\w/][\w./:@+-]*")),
+    "entry_point": (
+        msg("a plain name of a file at the repository's root"),
+        _fits(r"\w[\w.-]{0,99}"),
+    ),
+    "served_name": (
+        msg("$MODEL_PATH, or a name without blanks"),
+        _fits(r"\$MODEL_PATH|[\w/][\w./:@+-]*"),
+    ),
     "port": (msg("a port from 1 to 65535"), _is_whole(65535)),
     "chat_path": (msg("a path that begins with /"), _fits(r"/[!-~]*")),
     "weight_limit_gb": (msg("a whole number of gigabytes"), _is_whole(10**6)),
@@ -69,7 +77,10 @@ _TAKES: Mapping[str, tuple[Message, Callable[[Any], bool]]] = {
     "shell": (msg("one of {shells}", shells=", ".join(SHELLS)), lambda value: value in SHELLS),
     "user": (msg("the name of a user"), _fits(r"[a-z_][a-z0-9_-]{0,31}")),
     "max_tokens": (msg("a whole number from 1 on"), _is_whole(10**7)),
-    "temperature": (msg("a number from 0 to 2"), lambda value: type(value) in (int, float) and 0 <= value <= 2),
+    "temperature": (
+        msg("a number from 0 to 2"),
+        lambda value: type(value) in (int, float) and 0 <= value <= 2,
+    ),
     "concurrency": (msg("a whole number from 1 on"), _is_whole(10**5)),
 }
 """What each key takes."""
@@ -130,10 +141,21 @@ def parsed(data: bytes, file: str) -> Service:
         what, takes = _TAKES[name]
         if not takes(value):
             raise UsageError(
-                msg("{file}: {key} is {value}, not {what}", file=file, key=key(name), value=repr(value), what=what)
+                msg(
+                    "{file}: {key} is {value}, not {what}",
+                    file=file,
+                    key=key(name),
+                    value=repr(value),
+                    what=what,
+                )
             )
     for name, value in (texts | sentences).items():
-        if not isinstance(value, str) or len(value) > MAX_CHARACTERS or plain(value) != value or "\n" in value:
+        if (
+            not isinstance(value, str)
+            or len(value) > MAX_CHARACTERS
+            or plain(value) != value
+            or "\n" in value
+        ):
             raise UsageError(
                 msg(
                     "{file}: {key} is {value}, not a line of text",
@@ -154,12 +176,17 @@ def parsed(data: bytes, file: str) -> Service:
 def _table(table: object, file: str, name: str, names: tuple[str, ...]) -> dict[str, Any]:
     """The values of a table by the names of the attributes of `Service`."""
     if not isinstance(table, dict):
-        raise UsageError(msg("{file}: {name} is {value}, not a table", file=file, name=name, value=repr(table)))
+        raise UsageError(
+            msg("{file}: {name} is {value}, not a table", file=file, name=name, value=repr(table))
+        )
     keys = {key(each): each for each in names}
     for each in table:
         if each not in keys:
             where = f"[{name}] {each}" if name else each
-            listed, near = ", ".join(keys), hint(each, [*keys, *map(key, KNOWN), "known", "sentences"])
+            listed, near = (
+                ", ".join(keys),
+                hint(each, [*keys, *map(key, KNOWN), "known", "sentences"]),
+            )
             reason = msg(
                 "{file}: {key} is not known; the keys are {keys}{hint}",
                 file=file,

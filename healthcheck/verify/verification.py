@@ -47,7 +47,9 @@ class Verification:
             else:
                 from healthcheck.verify import with_server  # noqa: PLC0415 - the HTTP clients take longer than the static stages
 
-                with_server.talk(self._run, asked.url, TASKS.get(asked.task, contract.Task.TEXT_GENERATION))
+                with_server.talk(
+                    self._run, asked.url, TASKS.get(asked.task, contract.Task.TEXT_GENERATION)
+                )
         except KeyboardInterrupt:
             self._run.stopped = self._run.stopped or msg("interrupted")
         self._run.stopped = self._run.stopped or asked.ends_early
@@ -90,7 +92,9 @@ class Verification:
         consent = asked.unconfined or self._run.wants(Stage.SERVICE)
         plan = ledger.judge(
             self._run.checks(Stage.PLAN, plan_checks.CHECKS),
-            lambda: plan_facts.gather(submission, weights, consent=consent, devices=self._devices()),
+            lambda: plan_facts.gather(
+                submission, weights, consent=consent, devices=self._devices()
+            ),
         )
         ledger.judge(plan_checks.SUMMARIES, lambda: ledger.results)
         self._run.provenance["sandbox"] = plan.observed.mode.value if plan else "none"

@@ -100,9 +100,14 @@ def _obstacle(run: Run) -> str:
         run.ledger.skip(service_checks.PORT_CHECKS, msg("{id} failed", id=failed))
         return msg("{id} failed: repair that first, a launch would only repeat it", id=failed)
     run.ledger.judge(service_checks.PORT_CHECKS, gather_port)
-    open_ports = [check.id for check in service_checks.PORT_CHECKS if not run.ledger.result(check.id).settled]
+    open_ports = [
+        check.id for check in service_checks.PORT_CHECKS if not run.ledger.result(check.id).settled
+    ]
     return (
-        msg("{open_ports} could not be settled, and the launch waits for it", open_ports=open_ports[0])
+        msg(
+            "{open_ports} could not be settled, and the launch waits for it",
+            open_ports=open_ports[0],
+        )
         if open_ports
         else ""
     )
@@ -120,7 +125,9 @@ def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
     )
     try:
         with service:
-            run.ledger.judge(run.checks(Stage.SERVICE, service_checks.START_CHECKS), lambda: service.launch)
+            run.ledger.judge(
+                run.checks(Stage.SERVICE, service_checks.START_CHECKS), lambda: service.launch
+            )
             if run.ledger.result("service/starts").outcome in {Outcome.PASS, Outcome.WARN}:
                 run.ledger.settle(Stage.PLAN, msg("the real launch answered here"))
             run.provenance["launch"] = provenance.launch(service.launch)
@@ -142,7 +149,14 @@ def _interview(run: Run, url: str, task: Task, notes: Notes) -> Interview:
     if asked.url:
         reach(asked.url)
     weights = str(asked.weights) if asked.weights else None
-    return interview(url, model=asked.model or None, weights=weights, task=task, progress=run.progress, notes=notes)
+    return interview(
+        url,
+        model=asked.model or None,
+        weights=weights,
+        task=task,
+        progress=run.progress,
+        notes=notes,
+    )
 
 
 def reach(url: str) -> None:
@@ -157,18 +171,26 @@ def reach(url: str) -> None:
         socket.create_connection((parts.hostname or "", port), timeout=10).close()
     except OSError as error:
         raise Blocked(
-            msg("no server answers at {url} ({reason}): start it first", url=url, reason=reason_of(error))
+            msg(
+                "no server answers at {url} ({reason}): start it first",
+                url=url,
+                reason=reason_of(error),
+            )
         ) from error
 
 
 def _probe(run: Run, url: str, task: Task) -> None:
     checks = run.checks(Stage.PROBE, probe_checks.CHECKS)
     if failed := _failed(run):
-        run.ledger.skip(checks, msg("{id} failed: figures from a faulty endpoint say nothing", id=failed))
+        run.ledger.skip(
+            checks, msg("{id} failed: figures from a faulty endpoint say nothing", id=failed)
+        )
         return
     run.begin(Stage.PROBE)
     asked = run.request.probe
-    settings = replace(asked, url=url, family=asked.family or FAMILY_OF[task], parameters=run.parameters)
+    settings = replace(
+        asked, url=url, family=asked.family or FAMILY_OF[task], parameters=run.parameters
+    )
     probed = run.ledger.judge(checks, lambda: measure(settings, run.progress, run.request.out))
     if probed:
         run.measured = probed

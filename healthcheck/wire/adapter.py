@@ -117,4 +117,6 @@ class _Body(io.RawIOBase):
             else:
                 self._response.close()
         except (OSError, TooLargeError) as error:
-            self._broken = error if isinstance(error, ConnectionError) else ConnectionError(str(error))
+            self._broken = (
+                error if isinstance(error, ConnectionError) else ConnectionError(str(error))
+            )

@@ -73,7 +73,12 @@ class Answer(Response):
                 raise
             self.ended = True
         said_done, self._tail = _DONE in self._tail + data, data[1 - len(_DONE) :]
-        if self.ended or said_done or self.untaken_bytes >= _BATCH_BYTES or "content-encoding" in self.headers:
+        if (
+            self.ended
+            or said_done
+            or self.untaken_bytes >= _BATCH_BYTES
+            or "content-encoding" in self.headers
+        ):
             self.settle()
 
     def settle(self) -> bool:
@@ -115,7 +120,10 @@ class Answer(Response):
         self._taken_bytes += len(piece)
         if self._taken_bytes > MAX_STREAM_BYTES:
             raise TooLargeError(
-                msg("more than {max_stream_bytes} bytes in one answer", max_stream_bytes=MAX_STREAM_BYTES)
+                msg(
+                    "more than {max_stream_bytes} bytes in one answer",
+                    max_stream_bytes=MAX_STREAM_BYTES,
+                )
             )
         self._reader.feed(piece)
         self.done = self._reader.done

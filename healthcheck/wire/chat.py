@@ -31,7 +31,12 @@ def user(text: str) -> Message:
 
 
 def request_body(
-    messages: Sequence[Message], *, model: str, max_tokens: int, temperature: float, samples: int = 5
+    messages: Sequence[Message],
+    *,
+    model: str,
+    max_tokens: int,
+    temperature: float,
+    samples: int = 5,
 ) -> dict[str, JsonValue]:
     """The request body of the evaluation client, with its extra fields and its order of keys.
 
@@ -169,12 +174,17 @@ class Reader:
         if self._done:
             return
         if block.replaced:
-            _note(self._faults, msg("an event that is not UTF-8: {quoted}", quoted=_quoted(block.text)))
+            _note(
+                self._faults,
+                msg("an event that is not UTF-8: {quoted}", quoted=_quoted(block.text)),
+            )
         if block.text.startswith(":"):
             if _DATA_LINE.search(block.text):
                 _note(
                     self._swallowed,
-                    msg("data in the same block as a comment: {quoted}", quoted=_quoted(block.text)),
+                    msg(
+                        "data in the same block as a comment: {quoted}", quoted=_quoted(block.text)
+                    ),
                 )
             return
         data = block.text.removeprefix("data:").strip()
@@ -186,11 +196,18 @@ class Reader:
         except ValueError as error:
             _note(
                 self._faults,
-                msg("not JSON after `data:` ({error}): {quoted}", error=error, quoted=_quoted(block.text)),
+                msg(
+                    "not JSON after `data:` ({error}): {quoted}",
+                    error=error,
+                    quoted=_quoted(block.text),
+                ),
             )
             return
         if not isinstance(event, dict):
-            _note(self._faults, msg("an event that is not a JSON object: {quoted}", quoted=_quoted(data)))
+            _note(
+                self._faults,
+                msg("an event that is not a JSON object: {quoted}", quoted=_quoted(data)),
+            )
             return
         self.events += 1
         self._event(event)
@@ -198,7 +215,8 @@ class Reader:
     def _event(self, event: dict[str, JsonValue]) -> None:
         if event.get("error") or event.get("object") == "error":
             self._error = (
-                self._error or _words(event.get("error") or event.get("message") or event)[:_ERROR_CHARACTERS]
+                self._error
+                or _words(event.get("error") or event.get("message") or event)[:_ERROR_CHARACTERS]
             )
         self._model = self._model or _words(event.get("model") or "")
         self._name(event.get("id"))
@@ -219,7 +237,10 @@ class Reader:
 
     def _choice(self, choice: JsonValue) -> None:
         if not isinstance(choice, dict):
-            _note(self._faults, msg("a choice that is not an object: {quoted}", quoted=_quoted(choice)))
+            _note(
+                self._faults,
+                msg("a choice that is not an object: {quoted}", quoted=_quoted(choice)),
+            )
             return
         index = choice.get("index")
         self._choices = max(self._choices, index + 1 if isinstance(index, int) else 1)
@@ -228,7 +249,11 @@ class Reader:
             self._finish = _words(finish)
         delta = choice.get("delta")
         if not isinstance(delta, dict):
-            kind = msg("a choice without `delta`") if "delta" not in choice else msg("`delta` is not an object")
+            kind = (
+                msg("a choice without `delta`")
+                if "delta" not in choice
+                else msg("`delta` is not an object")
+            )
             _note(self._faults, msg("{kind}: {quoted}", kind=kind, quoted=_quoted(choice)))
             return
         self._weigh(choice.get("logprobs"))
@@ -250,15 +275,24 @@ class Reader:
         if not piece:
             return False
         if not isinstance(piece, str):
-            _note(self._faults, msg("`{name}` is not text: {quoted}", name=name, quoted=_quoted(piece)))
+            _note(
+                self._faults,
+                msg("`{name}` is not text: {quoted}", name=name, quoted=_quoted(piece)),
+            )
             return False
         plain = _plain(piece)
         if plain != piece:
-            _note(self._swallowed, msg("half of a surrogate pair in the text: {quoted}", quoted=_quoted(plain)))
+            _note(
+                self._swallowed,
+                msg("half of a surrogate pair in the text: {quoted}", quoted=_quoted(plain)),
+            )
         if self._characters + len(plain) > self.max_characters:
             _note(
                 self._faults,
-                msg("an answer of more than {max_characters} characters", max_characters=self.max_characters),
+                msg(
+                    "an answer of more than {max_characters} characters",
+                    max_characters=self.max_characters,
+                ),
             )
             return False
         self._characters += len(plain)
@@ -280,7 +314,10 @@ def _words(value: JsonValue) -> str:
     """Any JSON value as text that a file can hold."""
     try:
         return _plain(str(value))
-    except (RecursionError, ValueError):  # nested too deeply to print, or a number of thousands of digits
+    except (
+        RecursionError,
+        ValueError,
+    ):  # nested too deeply to print, or a number of thousands of digits
         return msg("a {name} too large to print", name=type(value).__name__)
 
 
@@ -315,6 +352,10 @@ def _usage(sent: JsonValue) -> Usage | None:
     if not isinstance(sent, dict):
         return None
     prompt, completion = sent.get("prompt_tokens"), sent.get("completion_tokens")
-    if type(prompt) is int and type(completion) is int and max(abs(prompt), abs(completion)) < _MOST_TOKENS:
+    if (
+        type(prompt) is int
+        and type(completion) is int
+        and max(abs(prompt), abs(completion)) < _MOST_TOKENS
+    ):
         return Usage(prompt_tokens=prompt, completion_tokens=completion)
     return None

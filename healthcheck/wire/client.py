@@ -68,7 +68,9 @@ class Exchange(Reply):
 class Client:
     """Client of one server. It follows no redirect, and uses no proxy for this host."""
 
-    def __init__(self, base_url: str, limits: Limits | None = None, *, stop: threading.Event | None = None) -> None:
+    def __init__(
+        self, base_url: str, limits: Limits | None = None, *, stop: threading.Event | None = None
+    ) -> None:
         """`base_url` is the server's root; setting `stop` ends every exchange.
 
         Raises:
@@ -98,7 +100,9 @@ class Client:
 
     def abandon(self, body: Mapping[str, JsonValue], *, events: int = 1) -> Exchange:
         """POST /v1/chat/completions, and close the connection after some events with text."""
-        return self._exchange("POST", contract.CHAT_PATH, json.dumps(body).encode(), body, leave_after=events)
+        return self._exchange(
+            "POST", contract.CHAT_PATH, json.dumps(body).encode(), body, leave_after=events
+        )
 
     def _exchange(
         self,
@@ -134,7 +138,10 @@ class Client:
                     stream=True,
                     allow_redirects=False,
                     proxies=proxies_for(self._base),
-                    timeout=(limits.connect_s, None),  # the guard ends it: it knows when this process ran
+                    timeout=(
+                        limits.connect_s,
+                        None,
+                    ),  # the guard ends it: it knows when this process ran
                 ) as response:
                     error = reading.read(response)
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as broken:
@@ -183,7 +190,11 @@ class _Reading:
     def _take_plain(self, piece: bytes) -> str:
         self._held += piece[: self._limits.max_bytes + 1 - len(self._held)]
         over = len(self._held) > self._limits.max_bytes
-        return msg("more than {max_bytes} bytes in one answer", max_bytes=self._limits.max_bytes) if over else ""
+        return (
+            msg("more than {max_bytes} bytes in one answer", max_bytes=self._limits.max_bytes)
+            if over
+            else ""
+        )
 
     def _take_stream(self, piece: bytes) -> str:
         events = self._reader.events
@@ -194,7 +205,9 @@ class _Reading:
         if self._text_events and self._reader.events > events:
             self._guard.event()  # the role alone may come while the request is still queued
         if self._reader.events > self._limits.max_events:
-            return msg("more than {max_events} events in one answer", max_events=self._limits.max_events)
+            return msg(
+                "more than {max_events} events in one answer", max_events=self._limits.max_events
+            )
         self._left = 0 < self._leave_after <= self._text_events
         return self._take_plain(piece)
 
@@ -202,7 +215,11 @@ class _Reading:
         self, response: requests.Response | None, error: str, sent: Mapping[str, JsonValue] | None
     ) -> Exchange:
         status = response.status_code if response is not None else 0
-        headers = {} if response is None else {key.lower(): value for key, value in response.headers.items()}
+        headers = (
+            {}
+            if response is None
+            else {key.lower(): value for key, value in response.headers.items()}
+        )
         return Exchange(
             status=status,
             reason=(response.reason or "") if response is not None else "",
@@ -236,4 +253,6 @@ def _words(error: BaseException) -> str:
     """The innermost error in words: requests and urllib3 wrap errors several times."""
     inside = (getattr(error, "reason", None), *error.args)
     cause = next((each for each in inside if isinstance(each, BaseException)), None)
-    return _words(cause) if cause else msg("{name}: {error}", name=type(error).__name__, error=error)
+    return (
+        _words(cause) if cause else msg("{name}: {error}", name=type(error).__name__, error=error)
+    )

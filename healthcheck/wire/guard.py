@@ -26,7 +26,12 @@ class Guard:
     """
 
     def __init__(
-        self, *, first_event_s: float, between_events_s: float, total_s: float, stop: threading.Event
+        self,
+        *,
+        first_event_s: float,
+        between_events_s: float,
+        total_s: float,
+        stop: threading.Event,
     ) -> None:
         began = time.monotonic()
         self.reason = ""
@@ -47,7 +52,10 @@ class Guard:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         with self._changed:
             self._over = True
@@ -64,7 +72,10 @@ class Guard:
         """Restart the time between events."""
         wait_s = self._between_events_s
         with self._changed:
-            self._next = (time.monotonic() + wait_s, msg("no further event within {wait_s:g} s", wait_s=wait_s))
+            self._next = (
+                time.monotonic() + wait_s,
+                msg("no further event within {wait_s:g} s", wait_s=wait_s),
+            )
 
     def _watch(self) -> None:
         with self._changed:
@@ -82,7 +93,9 @@ class Guard:
     def _forgive(self, late_s: float) -> None:
         """Extend the deadlines by the time that this process did not run."""
         if late_s > _STALL_S:
-            self._end, self._next = ((deadline + late_s, reason) for deadline, reason in (self._end, self._next))
+            self._end, self._next = (
+                (deadline + late_s, reason) for deadline, reason in (self._end, self._next)
+            )
 
     def _shut(self) -> None:
         if self._socket is not None:

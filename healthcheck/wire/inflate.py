@@ -47,7 +47,9 @@ class Inflater:
             try:
                 piece = self._engine.decompress(data, _STEP_BYTES)
             except zlib.error as error:
-                raise InflateError(msg("a compressed body that cannot be opened: {error}", error=error)) from error
+                raise InflateError(
+                    msg("a compressed body that cannot be opened: {error}", error=error)
+                ) from error
             data = self._engine.unconsumed_tail or self._engine.unused_data
             if piece:
                 yield piece

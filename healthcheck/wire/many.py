@@ -118,7 +118,10 @@ class Connections:
         target = quote(self._server.path + path, safe=_SAFE)
         length = {"content-length": str(len(body))} if body else {}
         sent = {"host": self._server.name} | headers_of(body) | self._headers | length
-        lines = (f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items()))
+        lines = (
+            f"{method} {target} HTTP/1.1",
+            *(f"{name}: {value}" for name, value in sent.items()),
+        )
         return "".join(f"{line}\r\n" for line in (*lines, "")).encode() + body
 
     async def _exchange(self, answer: Answer, request: bytes) -> Timed:
@@ -153,12 +156,16 @@ class Connections:
     async def _connect(self) -> _Connection:
         loop = asyncio.get_running_loop()
         host, port = self._server.host, self._server.port
-        connecting = loop.create_connection(lambda: _Connection(self._open), host, port, ssl=self._tls)
+        connecting = loop.create_connection(
+            lambda: _Connection(self._open), host, port, ssl=self._tls
+        )
         opening = loop.create_task(connecting)
         try:  # up to Python 3.11, asyncio.wait_for loses a cancellation at the moment of success
             await asyncio.wait({opening}, timeout=self._waits.connect_s)
             if not opening.done():
-                raise TimeoutError(msg("no connection within {connect_s:g} s", connect_s=self._waits.connect_s))
+                raise TimeoutError(
+                    msg("no connection within {connect_s:g} s", connect_s=self._waits.connect_s)
+                )
             return opening.result()[1]
         finally:
             opening.cancel()
@@ -236,7 +243,9 @@ class _Pending:
         finally:
             self._timer.cancel()
         first = self._first - self._began if self._first else 0.0
-        return Timed(reply=self._answer.reply(), first_s=first, seconds=time.monotonic() - self._began)
+        return Timed(
+            reply=self._answer.reply(), first_s=first, seconds=time.monotonic() - self._began
+        )
 
     def take(self, data: bytes) -> None:
         if self._end.done():
@@ -278,9 +287,13 @@ class _Pending:
         if not self._answer.done and now < min(silent, late):
             self._timer = self._loop.call_later(min(silent, late) - now, self._look)
             return
-        late_or_silent = TimeoutError(msg("nothing came for {silence_s:g} s", silence_s=waits.silence_s))
+        late_or_silent = TimeoutError(
+            msg("nothing came for {silence_s:g} s", silence_s=waits.silence_s)
+        )
         if now >= late:
-            late_or_silent = TimeoutError(msg("no end after {answer_s:g} s", answer_s=waits.answer_s))
+            late_or_silent = TimeoutError(
+                msg("no end after {answer_s:g} s", answer_s=waits.answer_s)
+            )
         try:
             self._finish(None if self._answer.settle() else late_or_silent)
         except (OSError, TooLargeError) as error:

@@ -21,7 +21,9 @@ def model_cards(body: bytes) -> tuple[dict[str, JsonValue], ...]:
     except JsonError:
         return ()
     cards = found if isinstance(found, list) else []
-    return tuple(card for card in cards if isinstance(card, dict) and isinstance(card.get("id"), str))
+    return tuple(
+        card for card in cards if isinstance(card, dict) and isinstance(card.get("id"), str)
+    )
 
 
 async def version_of(server: Connections, wait_s: float) -> str:

@@ -38,7 +38,9 @@ def server_of(url: str) -> Server:
     if "@" in parts.netloc:
         raise ValueError(msg("a user or password in the URL: the service sends none"))
     tls = parts.scheme == "https"
-    name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname.encode("idna").decode()
+    name = (
+        f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname.encode("idna").decode()
+    )
     return Server(
         host=parts.hostname,
         port=(443 if tls else 80) if parts.port is None else parts.port,

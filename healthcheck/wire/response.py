@@ -39,7 +39,9 @@ class Response:
         self._parser = httptools.HttpResponseParser(self)
         # What aiohttp, under the evaluation client, lets pass in a response.
         self._parser.set_dangerous_leniencies(
-            lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
+            lenient_headers=True,
+            lenient_optional_cr_before_lf=True,
+            lenient_spaces_after_chunk_size=True,
         )
         self._reason = b""
         self._in_body = False
@@ -71,7 +73,8 @@ class Response:
         if self._barren > _MAX_BARREN_BYTES:
             raise TooLargeError(
                 msg(
-                    "more than {max_barren_bytes} bytes without one of the body", max_barren_bytes=_MAX_BARREN_BYTES
+                    "more than {max_barren_bytes} bytes without one of the body",
+                    max_barren_bytes=_MAX_BARREN_BYTES,
                 )
             )
 
@@ -90,7 +93,9 @@ class Response:
             raise ConnectionError(msg("the server closed the connection before it answered"))
         chunked = "chunked" in self.headers.get("transfer-encoding", "").lower()
         if not self.ended and (chunked or "content-length" in self.headers):
-            raise ConnectionError(msg("the server closed the connection in the middle of its answer"))
+            raise ConnectionError(
+                msg("the server closed the connection in the middle of its answer")
+            )
         self.ended = True
 
     # Callbacks of httptools, in the order of a response. An unrequested second response is dropped.
@@ -108,7 +113,9 @@ class Response:
         if self._fields > _MAX_HEADERS:
             self._excess = msg("more than {max_headers} headers", max_headers=_MAX_HEADERS)
         if len(value) > _MAX_FIELD_BYTES:
-            self._excess = msg("a header of more than {max_field_bytes} bytes", max_field_bytes=_MAX_FIELD_BYTES)
+            self._excess = msg(
+                "a header of more than {max_field_bytes} bytes", max_field_bytes=_MAX_FIELD_BYTES
+            )
         if not self._in_body:
             self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 

@@ -27,7 +27,9 @@ class Model:
         config = {"torch_dtype": "bfloat16", **self.config}
         for name in reversed(self.wrap):
             config = {name: config, **(self.outside if name == self.wrap[-1] else {})}
-        (folder / "config.json").write_text(json.dumps({**config, **({} if self.wrap else self.outside)}))
+        (folder / "config.json").write_text(
+            json.dumps({**config, **({} if self.wrap else self.outside)})
+        )
         with (folder / "model.safetensors").open("wb") as file:
             file.truncate(int(self.gigabytes * 1e9))
         if self.quantised:

@@ -57,7 +57,9 @@ def _remaining(pairs: tuple[Compared, ...], words: Words) -> Iterator[str]:
     grouped: dict[str, list[Difference]] = defaultdict(list)
     for pair in pairs:
         for option in {difference.option for difference in differences(pair)}:
-            grouped[option] += [next(found for found in differences(pair) if found.option == option)]
+            grouped[option] += [
+                next(found for found in differences(pair) if found.option == option)
+            ]
     for option, found in sorted(grouped.items(), key=lambda item: (-len(item[1]), item[0])):
         reasons = sorted({_without_figures(difference.reason) for difference in found})
         name = words.options.get(option, f"`{option}`")

@@ -14,7 +14,11 @@ from adapter.weights import Weights, read_weights
 
 FILE = Path(__file__).parents[2] / "scripts" / "data" / "recipes.json"
 DATA: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
-DEFAULTS: dict[str, Any] = {"tensor-parallel-size": 1, "data-parallel-size": 1, "enable-expert-parallel": False}
+DEFAULTS: dict[str, Any] = {
+    "tensor-parallel-size": 1,
+    "data-parallel-size": 1,
+    "enable-expert-parallel": False,
+}
 
 # Why the plan goes without what it does not decide. "Only speed": no answer depends on it.
 NOT_PLANNED = {
@@ -90,12 +94,20 @@ class Compared:
             if decision.key == option.replace("-", "_"):
                 value = decision.value
                 is_object = isinstance(value, str) and value.startswith("{")
-                return json.loads(value) if is_object else DEFAULTS.get(option) if value is None else value
+                return (
+                    json.loads(value)
+                    if is_object
+                    else DEFAULTS.get(option)
+                    if value is None
+                    else value
+                )
         return DEFAULTS.get(option)
 
     def why(self, option: str) -> str:
         """The reason that the plan prints."""
-        reasons = {decision.key: decision.why for decision in (*self.plan.options, *self.plan.environment)}
+        reasons = {
+            decision.key: decision.why for decision in (*self.plan.options, *self.plan.environment)
+        }
         return reasons.get(option.replace("-", "_"), "")
 
 
@@ -103,12 +115,17 @@ def write_weights(model: dict[str, Any], folder: Path) -> Path:
     """A folder with the model's config.json, and sparse files as large as its weights."""
     (folder / "config.json").write_text(json.dumps(model["config"]))
     ranks = model.get("ranks", 0)
-    names = [f"model-rank-{rank}-part-0.safetensors" for rank in range(ranks)] or ["model.safetensors"]
+    names = [f"model-rank-{rank}-part-0.safetensors" for rank in range(ranks)] or [
+        "model.safetensors"
+    ]
     for name in names:
         with (folder / name).open("wb") as file:
             file.truncate(int(model["gigabytes"] * 1e9 / len(names)))
     if scheme := model.get("modelslim"):
-        described = {"model.layers.0.self_attn.q_proj.weight": scheme, "model.embed_tokens.weight": "FLOAT"}
+        described = {
+            "model.layers.0.self_attn.q_proj.weight": scheme,
+            "model.embed_tokens.weight": "FLOAT",
+        }
         (folder / "quant_model_description.json").write_text(json.dumps(described))
     return folder
 
@@ -128,7 +145,12 @@ def differences(pair: Compared) -> Iterator[Difference]:
     """What the plan has in another way, unless it has more of the same."""
     yield from _layout(pair)
     for option, value in pair.recipe["arguments"].items():
-        if option not in {"tensor-parallel-size", "data-parallel-size", "enable-expert-parallel", "max-num-seqs"}:
+        if option not in {
+            "tensor-parallel-size",
+            "data-parallel-size",
+            "enable-expert-parallel",
+            "max-num-seqs",
+        }:
             yield from _of_option(pair, option, value)
     yield from _of_variables(pair)
 
@@ -155,7 +177,9 @@ def _of_option(pair: Compared, option: str, value: Any) -> Iterator[Difference]:
         if planned is None or planned < value:
             yield Difference(option, value, planned, pair.why(option))
     elif option == "limit-mm-per-prompt":
-        short = {key: count for key, count in value.items() if (planned or {}).get(key, 999) < count}
+        short = {
+            key: count for key, count in value.items() if (planned or {}).get(key, 999) < count
+        }
         if short:
             yield Difference(option, value, planned, pair.why(option))
     elif option == "speculative-config":
@@ -169,7 +193,9 @@ def _of_option(pair: Compared, option: str, value: Any) -> Iterator[Difference]:
         yield Difference(option, value, planned, NOT_PLANNED.get(option) or pair.why(option))
 
 
-def _of_keys(pair: Compared, option: str, value: dict[str, Any], planned: dict[str, Any]) -> Iterator[Difference]:
+def _of_keys(
+    pair: Compared, option: str, value: dict[str, Any], planned: dict[str, Any]
+) -> Iterator[Difference]:
     """One for each key that differs, those of ascend_compilation_config by themselves."""
     for key, asked in value.items():
         if key == "ascend_compilation_config":

@@ -68,7 +68,9 @@ def test_the_devices_that_one_copy_leaves_idle_serve_more(weights, machine, expe
 
 
 def test_a_large_mixture_is_one_copy_on_an_a2_as_in_its_recipes():
-    weights = replace(LARGE, architecture="MiniMaxM2ForCausalLM", total_bytes=230 * GB, expert_bytes=220 * GB)
+    weights = replace(
+        LARGE, architecture="MiniMaxM2ForCausalLM", total_bytes=230 * GB, expert_bytes=220 * GB
+    )
     assert layout(weights, MACHINES["A2"]) == (8, None)
 
 
@@ -79,14 +81,21 @@ def test_copies_share_their_experts():
 
 
 def test_one_copy_says_why():
-    why = planned(replace(MIXTURE, architecture="MixtralForCausalLM"), MACHINES["A2"])["data_parallel_size"].why
+    why = planned(replace(MIXTURE, architecture="MixtralForCausalLM"), MACHINES["A2"])[
+        "data_parallel_size"
+    ].why
     assert why == "one copy: no recipe has more of this mixture"
     assert "310P" in planned(DENSE, MACHINES["310P"])["data_parallel_size"].why
 
 
 @rows(
     ("release", "expected"),
-    [("0.23.0", (16, None)), ("0.25.1rc1", (16, None)), ("0.23.0.post1", (4, 4)), ("0.26.0rc1", (4, 4))],
+    [
+        ("0.23.0", (16, None)),
+        ("0.25.1rc1", (16, None)),
+        ("0.23.0.post1", (4, 4)),
+        ("0.26.0rc1", (4, 4)),
+    ],
 )
 def test_a_deepseek_v4_has_no_copies_where_idle_ones_spoil_the_cache(release, expected):
     weights, machine = (
@@ -107,7 +116,12 @@ def test_the_number_of_copies_can_be_decided():
 def test_several_machines_have_no_copies_of_their_own_but_those_that_the_group_asks_for():
     group = {"nodes": ("a", "b"), "network_interface": "e"}
     assert "data_parallel_size" not in planned(DENSE, MACHINES["A2"], multi_node="ray", **group)
-    assert planned(DENSE, MACHINES["A2"], multi_node="data-parallel", **group)["data_parallel_size"].value == 16
+    assert (
+        planned(DENSE, MACHINES["A2"], multi_node="data-parallel", **group)[
+            "data_parallel_size"
+        ].value
+        == 16
+    )
 
 
 def test_experts_are_what_is_left_of_the_weights_beside_attention_and_embeddings():
@@ -121,7 +135,11 @@ def test_experts_are_what_is_left_of_the_weights_beside_attention_and_embeddings
 def test_layers_without_experts_are_none_of_the_experts():
     # MiniMax-M3: 57 of 60 layers have experts; the 3 others are four times as wide as one of them.
     experts, embeddings = 57 * 128 * 3 * 6144 * 3072, 2 * 200064 * 6144
-    attention, shared, dense = 60 * 2 * 6144 * 128 * (64 + 4), 57 * 3 * 6144 * 3072, 3 * 3 * 6144 * 12288
+    attention, shared, dense = (
+        60 * 2 * 6144 * 128 * (64 + 4),
+        57 * 3 * 6144 * 3072,
+        3 * 3 * 6144 * 12288,
+    )
     m3 = {
         "hidden_size": 6144, "num_hidden_layers": 60, "num_attention_heads": 64, "num_key_value_heads": 4,
         "head_dim": 128, "vocab_size": 200064, "intermediate_size": 3072, "dense_intermediate_size": 12288,

@@ -55,7 +55,12 @@ def launch(shell, tmp_path):
             "ASCEND_ROOT": str(tmp_path / "no-ascend"), "PYTHONDONTWRITEBYTECODE": "1",
         }  # fmt: skip
         done = subprocess.run(
-            [*shell, script], cwd=cwd, env=variables | environment, capture_output=True, text=True, check=False
+            [*shell, script],
+            cwd=cwd,
+            env=variables | environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         return done, json.loads(record.read_text()) if record.exists() else None
 
@@ -66,7 +71,10 @@ def launch(shell, tmp_path):
 @pytest.mark.parametrize("shell", SHELLS)
 def test_every_shell_parses_it(shell):
     command = ["busybox", "sh"] if shell == "busybox" else [shell]
-    assert subprocess.run([*command, "-n", ROOT / "deploy.sh"], capture_output=True, check=True).stderr == b""
+    assert (
+        subprocess.run([*command, "-n", ROOT / "deploy.sh"], capture_output=True, check=True).stderr
+        == b""
+    )
 
 
 @pytest.mark.process
@@ -111,7 +119,9 @@ def test_it_works_through_a_strange_folder_of_its_own(launch, weights, tmp_path)
     place = tmp_path / "仓库 'x' $y"
     place.mkdir()
     shutil.copy2(ROOT / "deploy.sh", place)
-    shutil.copytree(ROOT / "adapter", place / "adapter", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "adapter", place / "adapter", ignore=shutil.ignore_patterns("__pycache__")
+    )
     done, record = launch(script=place / "deploy.sh", MODEL_PATH=str(weights))
     assert done.returncode == 0, done.stderr
     assert record
@@ -147,7 +157,10 @@ ATB = "export ATB_HOME_PATH=${ASCEND_HOME_PATH}/atb${UNSET_BEFORE}\nexit 3\n"
 
 
 def install(root, toolkit="ascend-toolkit"):
-    for place, text in ((f"{toolkit}/set_env.sh", CANN), ("nnal/atb/set_env.sh", ATB.replace("exit 3\n", ""))):
+    for place, text in (
+        (f"{toolkit}/set_env.sh", CANN),
+        ("nnal/atb/set_env.sh", ATB.replace("exit 3\n", "")),
+    ):
         (root / place).parent.mkdir(parents=True)
         (root / place).write_text(text)
 

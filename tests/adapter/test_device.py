@@ -51,7 +51,10 @@ LAYOUT_E = """\
 """
 
 
-@rows("health", ["OK", "Warning", "Alarm", "Critical", "UNKNOWN", "NA", "-", "正常", "\x1b[31mOK\x1b[0m"])
+@rows(
+    "health",
+    ["OK", "Warning", "Alarm", "Critical", "UNKNOWN", "NA", "-", "正常", "\x1b[31mOK\x1b[0m"],
+)
 @rows(
     ("table", "devices", "chip", "hbm_mib"),
     [
@@ -73,7 +76,11 @@ OLD_910A = """
 
 @pytest.mark.parametrize(
     ("beside", "hbm", "chip"),
-    [("2387 / 13553", 32768, "910A"), ("0    / 0    ", 32768, "910B"), ("2387 / 13553", 65536, "910B")],
+    [
+        ("2387 / 13553", 32768, "910A"),
+        ("0    / 0    ", 32768, "910B"),
+        ("2387 / 13553", 65536, "910B"),
+    ],
 )
 def test_npu_smi_24_1_0_calls_a_910a_a_910b(beside, hbm, chip):
     assert find_machine(RecordedSystem(OLD_910A.format(beside=beside, hbm=hbm))).chip == chip
@@ -92,13 +99,18 @@ def test_no_more_devices_than_nodes():
 
 
 def test_visible_devices_are_the_ones_that_count():
-    machine = find_machine(RecordedSystem(nodes=8, environment={"ASCEND_RT_VISIBLE_DEVICES": "0, 3"}))
+    machine = find_machine(
+        RecordedSystem(nodes=8, environment={"ASCEND_RT_VISIBLE_DEVICES": "0, 3"})
+    )
     assert machine.devices == 2
     assert "ASCEND_RT_VISIBLE_DEVICES" in machine.source
 
 
 def test_an_empty_list_of_visible_devices_hides_none():
-    assert find_machine(RecordedSystem(nodes=8, environment={"ASCEND_RT_VISIBLE_DEVICES": ""})).devices == 8
+    assert (
+        find_machine(RecordedSystem(nodes=8, environment={"ASCEND_RT_VISIBLE_DEVICES": ""})).devices
+        == 8
+    )
 
 
 @rows(
@@ -127,7 +139,9 @@ def test_the_kit_takes_the_same_kinds_for_a_name(name):
     assert [kind.name.replace("910C", "A3") for kind in kinds] == [chip.name for chip in chips]
 
 
-@pytest.mark.parametrize(("name", "chip"), [("A2", "910B4"), ("Atlas 800I A2", "910B4"), ("A5", "950DT")])
+@pytest.mark.parametrize(
+    ("name", "chip"), [("A2", "910B4"), ("Atlas 800I A2", "910B4"), ("A5", "950DT")]
+)
 def test_a_described_series_is_its_smallest_chip(name, chip):
     machine = described_machine(name, 2)
     assert (machine.chip, machine.hbm_mib) == (chip, CHIPS[chip].hbm_mib)
@@ -135,7 +149,8 @@ def test_a_described_series_is_its_smallest_chip(name, chip):
 
 
 @pytest.mark.parametrize(
-    ("name", "either"), [("910", "910A or 910ProB or A3"), ("Atlas 300I", "310 or 310P3 or 310P3-Duo")]
+    ("name", "either"),
+    [("910", "910A or 910ProB or A3"), ("Atlas 300I", "310 or 310P3 or 310P3-Duo")],
 )
 def test_a_name_of_unlike_chips_is_answered_with_them(name, either):
     with pytest.raises(SettingsError, match=f"--npu {name} may be {either}: name one"):
@@ -147,7 +162,9 @@ def test_the_kit_judges_by_the_same_memory_and_formats(kind):
     chip = chip_called(kind.name)
     assert chip is not None
     assert chip.hbm_mib * hardware.MIB == kind.memory_bytes
-    assert (chip.hbm_mib - chip.reserved_mib) / 1024 == pytest.approx(kind.usable_bytes / hardware.GIB, abs=0.02)
+    assert (chip.hbm_mib - chip.reserved_mib) / 1024 == pytest.approx(
+        kind.usable_bytes / hardware.GIB, abs=0.02
+    )
     assert (chip.bfloat16, chip.family is not None) == (kind.bfloat16, kind.served)
 
 

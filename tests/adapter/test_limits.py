@@ -27,7 +27,11 @@ ERNIE = replace(
     attention=Attention(layers=28, heads=20, kv_heads=4, head_dim=128),
 )  # fmt: skip
 V4 = replace(
-    QWEN3, architecture="DeepseekV4ForCausalLM", total_bytes=60 * 10**9, experts=256, expert_bytes=50 * 10**9
+    QWEN3,
+    architecture="DeepseekV4ForCausalLM",
+    total_bytes=60 * 10**9,
+    experts=256,
+    expert_bytes=50 * 10**9,
 )
 
 
@@ -46,7 +50,12 @@ def written(folder, architecture, **files):
 
 @pytest.mark.parametrize(
     "architecture",
-    ["XLMRobertaModel", "BertForSequenceClassification", "WhisperForConditionalGeneration", "Qwen2ForRewardModel"],
+    [
+        "XLMRobertaModel",
+        "BertForSequenceClassification",
+        "WhisperForConditionalGeneration",
+        "Qwen2ForRewardModel",
+    ],
 )
 def test_a_model_without_a_chat_gets_a_sentence_and_no_plan(architecture):
     with pytest.raises(Refusal, match=f"{architecture}: such a model answers no chat"):
@@ -55,7 +64,15 @@ def test_a_model_without_a_chat_gets_a_sentence_and_no_plan(architecture):
 
 @pytest.mark.parametrize(
     "architecture",
-    ["InternVLChatModel", "ChatGLMModel", "GPT2LMHeadModel", "QWenLMHeadModel", "MiniCPMV", "", None],
+    [
+        "InternVLChatModel",
+        "ChatGLMModel",
+        "GPT2LMHeadModel",
+        "QWenLMHeadModel",
+        "MiniCPMV",
+        "",
+        None,
+    ],
 )
 def test_a_chat_model_of_an_unusual_name_is_planned(architecture):
     assert make_plan(replace(QWEN3, architecture=architecture), A2, {}).options
@@ -108,9 +125,13 @@ def test_a_context_that_cuts_answers_off_and_full_devices_are_remarked():
 
 
 def test_a_27b_that_fills_one_310p_is_remarked():
-    quantised = replace(GEMMA_27B, architecture="Qwen3_5ForConditionalGeneration", total_bytes=34 * 10**9)
+    quantised = replace(
+        GEMMA_27B, architecture="Qwen3_5ForConditionalGeneration", total_bytes=34 * 10**9
+    )
     one = Machine(1, "310P3-Duo", 44280, "test", release="0.23.0")
-    assert any("which takes 4 devices" in remark for remark in make_plan(quantised, one, {}).remarks)
+    assert any(
+        "which takes 4 devices" in remark for remark in make_plan(quantised, one, {}).remarks
+    )
     assert chosen(quantised, replace(one, devices=4))["tensor_parallel_size"] == 4
 
 

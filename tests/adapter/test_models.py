@@ -65,7 +65,9 @@ def test_a_310p_gives_half_of_what_is_left_to_the_cache():
 
 
 def test_a_310p_goes_without_two_fusions():
-    fusions = json.loads(planned(DENSE, DUO)["additional_config"].value)["ascend_compilation_config"]
+    fusions = json.loads(planned(DENSE, DUO)["additional_config"].value)[
+        "ascend_compilation_config"
+    ]
     assert fusions == {"enable_npugraph_ex": False, "fuse_norm_quant": False}
 
 
@@ -79,7 +81,9 @@ def test_models_that_see_have_no_graphs_on_a_310p_unless_they_are_hybrids():
 
 @pytest.mark.parametrize("name", ["MixtralForCausalLM", "Qwen3NextForCausalLM"])
 def test_mixtures_whose_recipes_have_no_expert_parallelism(name):
-    decision = planned(replace(HYBRID, architecture=name), replace(A2, devices=2))["enable_expert_parallel"]
+    decision = planned(replace(HYBRID, architecture=name), replace(A2, devices=2))[
+        "enable_expert_parallel"
+    ]
     assert decision.value is False
     assert decision.why == "no recipe of this mixture has it"
 
@@ -116,8 +120,13 @@ def test_deepseek_v4_has_its_own_tokenizer_mode():
 
 
 def test_deepseek_ocr_2_goes_without_what_its_recipe_leaves_out():
-    config = planned(replace(DENSE, architecture="DeepseekOCR2ForCausalLM"), A2)["additional_config"].value
-    assert json.loads(config) == {"ascend_compilation_config": {"fuse_qknorm_rope": False}, "weight_nz_mode": 0}
+    config = planned(replace(DENSE, architecture="DeepseekOCR2ForCausalLM"), A2)[
+        "additional_config"
+    ].value
+    assert json.loads(config) == {
+        "ascend_compilation_config": {"fuse_qknorm_rope": False},
+        "weight_nz_mode": 0,
+    }
     assert planned(DENSE, A2)["additional_config"].value is None
 
 
@@ -131,7 +140,9 @@ def test_layers_that_draft_tokens_are_left_alone_and_can_be_asked_for():
 
 
 def test_videos_take_memory_only_where_any_input_is_asked_about():
-    seen = json.loads(planned(replace(DENSE, modalities=("image", "video")), A2)["limit_mm_per_prompt"].value)
+    seen = json.loads(
+        planned(replace(DENSE, modalities=("image", "video")), A2)["limit_mm_per_prompt"].value
+    )
     assert seen == {"image": 8, "video": 0}
     heard = replace(DENSE, modalities=("image", "video", "audio"))
     assert json.loads(planned(heard, A2)["limit_mm_per_prompt"].value)["video"] == 1

@@ -45,7 +45,9 @@ def test_a_pipeline_without_ray():
 
 
 def test_ray_needs_no_ranks():
-    assert not {"--nnodes", "--node-rank", "--master-addr", "--headless"} & {*planned(multi_node="ray").arguments()}
+    assert not {"--nnodes", "--node-rank", "--master-addr", "--headless"} & {
+        *planned(multi_node="ray").arguments()
+    }
 
 
 @pytest.mark.parametrize("style", ["ray", "mp", "data-parallel"])
@@ -80,7 +82,12 @@ def test_ray_starts_with_the_variables_of_the_plan_and_of_cann():
     for machine in text.split("# on 10.0.0.")[1:3]:
         before, started, _ = machine.partition("ray start")
         assert started
-        for name in ("PYTORCH_NPU_ALLOC_CONF", "OMP_NUM_THREADS", "TASK_QUEUE_ENABLE", "HCCL_OP_EXPANSION_MODE"):
+        for name in (
+            "PYTORCH_NPU_ALLOC_CONF",
+            "OMP_NUM_THREADS",
+            "TASK_QUEUE_ENABLE",
+            "HCCL_OP_EXPANSION_MODE",
+        ):
             assert f"export {name}=" in before
         assert before.count("adapter.sourced") == 2
         assert "ascend-toolkit/set_env.sh" in before

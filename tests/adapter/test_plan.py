@@ -34,11 +34,16 @@ def by_hand(**values):
 
 
 def decisions(weights=SMALL, machine=A2, **values):
-    return {decision.key: decision for decision in make_plan(weights, machine, by_hand(**values)).options}
+    return {
+        decision.key: decision
+        for decision in make_plan(weights, machine, by_hand(**values)).options
+    }
 
 
 def variables(weights, machine):
-    return {decision.key: decision.value for decision in make_plan(weights, machine, {}).environment}
+    return {
+        decision.key: decision.value for decision in make_plan(weights, machine, {}).environment
+    }
 
 
 def test_what_was_decided_by_hand_stands_and_says_where():
@@ -89,15 +94,25 @@ def test_quantisations_that_vllm_ascend_does_not_run_are_refused_with_the_reason
 
 def test_fp8_weights_are_those_of_deepseek_v4_and_minimax_m2():
     weights = replace(SMALL, quantization="fp8")
-    with pytest.raises(Refusal, match=r"FP8 weights of DeepSeek-V4 and MiniMax-M2 alone .*ADAPTER_QUANTIZATION$"):
+    with pytest.raises(
+        Refusal, match=r"FP8 weights of DeepSeek-V4 and MiniMax-M2 alone .*ADAPTER_QUANTIZATION$"
+    ):
         decisions(weights)
-    assert decisions(replace(weights, architecture="DeepseekV4ForCausalLM"))["quantization"].value is None
+    assert (
+        decisions(replace(weights, architecture="DeepseekV4ForCausalLM"))["quantization"].value
+        is None
+    )
     assert decisions(weights, quantization="fp8")["quantization"].value == "fp8"
 
 
-@pytest.mark.parametrize(("release", "runs"), [("0.26.0rc1", False), ("0.27.1rc1", True), ("0.30.0rc2", True)])
+@pytest.mark.parametrize(
+    ("release", "runs"), [("0.26.0rc1", False), ("0.27.1rc1", True), ("0.30.0rc2", True)]
+)
 def test_later_releases_read_the_fp8_weights_of_all_models(release, runs):
-    weights, machine = replace(SMALL, quantization="fp8"), Machine(1, "910B3", 65536, "test", release)
+    weights, machine = (
+        replace(SMALL, quantization="fp8"),
+        Machine(1, "910B3", 65536, "test", release),
+    )
     if runs:
         assert decisions(weights, machine)["quantization"].value is None
     else:
@@ -108,7 +123,9 @@ def test_later_releases_read_the_fp8_weights_of_all_models(release, runs):
 @pytest.mark.parametrize(("chip", "hbm_mib", "devices"), [("910B3", 65536, 2), ("910B4", 32768, 4)])
 def test_fp8_weights_take_16_bits_a_number_on_a_910b(chip, hbm_mib, devices):
     dense = replace(SMALL, quantization="fp8", total_bytes=35 * 10**9)
-    mixture = replace(dense, experts=128, expert_bytes=30 * 10**9, architecture="Qwen3MoeForCausalLM")
+    mixture = replace(
+        dense, experts=128, expert_bytes=30 * 10**9, architecture="Qwen3MoeForCausalLM"
+    )
     for weights in (dense, mixture):
         machine = Machine(devices, chip, hbm_mib, "test", "0.30.0rc2")
         assert decisions(weights, machine)["tensor_parallel_size"].value == devices
@@ -128,7 +145,9 @@ def test_mx_formats_are_of_the_950():
     weights = replace(SMALL, quantization="mxfp8")
     with pytest.raises(Refusal, match="on a 950 alone, not on a 910B3"):
         decisions(weights)
-    assert decisions(weights, Machine(8, "Ascend950DT", 86016, "test"))["quantization"].value is None
+    assert (
+        decisions(weights, Machine(8, "Ascend950DT", 86016, "test"))["quantization"].value is None
+    )
 
 
 def test_they_are_no_concern_of_a_machine_without_npus():
@@ -137,11 +156,16 @@ def test_they_are_no_concern_of_a_machine_without_npus():
 
 
 def test_a_method_by_hand_is_tried_all_the_same():
-    assert decisions(replace(SMALL, quantization="awq"), quantization="awq")["quantization"].value == "awq"
+    assert (
+        decisions(replace(SMALL, quantization="awq"), quantization="awq")["quantization"].value
+        == "awq"
+    )
 
 
 def test_compressed_tensors_are_left_to_vllm():
-    assert decisions(replace(SMALL, quantization="compressed-tensors"))["quantization"].value is None
+    assert (
+        decisions(replace(SMALL, quantization="compressed-tensors"))["quantization"].value is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -149,7 +173,9 @@ def test_compressed_tensors_are_left_to_vllm():
     [(28, 4, 8, 4), (14, 2, 8, 2), (64, 8, 16, 16), (24, 8, 16, 8), (40, 8, 6, 4), (25, 5, 8, 1)],
 )
 def test_only_sizes_that_divide_the_heads(heads, kv_heads, devices, size):
-    weights = replace(SMALL, attention=Attention(layers=2, heads=heads, kv_heads=kv_heads, head_dim=64))
+    weights = replace(
+        SMALL, attention=Attention(layers=2, heads=heads, kv_heads=kv_heads, head_dim=64)
+    )
     unknown_memory = Machine(devices, None, None, "/dev/davinci*")
     assert decisions(weights, unknown_memory)["tensor_parallel_size"].value == size
 
@@ -169,13 +195,18 @@ def test_a_310p_gets_its_special_options():
 
 def test_the_mask_of_a_small_310p_bounds_the_context():
     # 6 bytes × 19,200² = 2.06 GiB, of 2.10 GiB beside 0.9 of its memory
-    small = decisions(replace(SMALL, context=40960, total_bytes=2 * 10**9), Machine(1, "310P3", 21527, "test"))
+    small = decisions(
+        replace(SMALL, context=40960, total_bytes=2 * 10**9), Machine(1, "310P3", 21527, "test")
+    )
     assert small["max_model_len"].value == 19200
 
 
 def test_stored_shards_fix_format_and_size():
     options = decisions(replace(SMALL, ranks=4), Machine(8, "310P3", 43693, "test"))
-    assert (options["load_format"].value, options["tensor_parallel_size"].value) == ("sharded_state", 4)
+    assert (options["load_format"].value, options["tensor_parallel_size"].value) == (
+        "sharded_state",
+        4,
+    )
 
 
 def test_more_shards_than_devices_are_refused():
@@ -189,15 +220,21 @@ def test_weights_of_unknown_shape_are_spread_by_their_size_alone():
 
 
 def test_an_unsupported_chip_is_remarked_on():
-    assert any("910ProB" in remark for remark in make_plan(SMALL, Machine(1, "910ProB", 32768, "x"), {}).remarks)
+    assert any(
+        "910ProB" in remark
+        for remark in make_plan(SMALL, Machine(1, "910ProB", 32768, "x"), {}).remarks
+    )
 
 
 def test_what_the_plan_cannot_know_is_remarked_on():
     assert any(
-        "unknown" in remark for remark in make_plan(SMALL, Machine(8, None, None, "/dev/davinci*"), {}).remarks
+        "unknown" in remark
+        for remark in make_plan(SMALL, Machine(8, None, None, "/dev/davinci*"), {}).remarks
     )
     group = by_hand(multi_node="ray", nodes=("a", "b"), network_interface="e")
-    assert any("the evaluation service has one" in remark for remark in make_plan(SMALL, A2, group).remarks)
+    assert any(
+        "the evaluation service has one" in remark for remark in make_plan(SMALL, A2, group).remarks
+    )
 
 
 def test_limits_for_each_kind_of_input():
@@ -220,14 +257,20 @@ def test_remote_code_may_reach_for_a_hub():
 
 
 def test_ray_spreads_layers_over_machines():
-    options = decisions(LARGE, multi_node="ray", nodes=("10.0.0.1", "10.0.0.2"), network_interface="eth0")
+    options = decisions(
+        LARGE, multi_node="ray", nodes=("10.0.0.1", "10.0.0.2"), network_interface="eth0"
+    )
     assert options["pipeline_parallel_size"].value == 2
     assert options["distributed_executor_backend"].value == "ray"
     assert options["tensor_parallel_size"].value == 8
 
 
 def test_data_parallel_machines_know_their_place():
-    settings = {"multi_node": "data-parallel", "nodes": ("10.0.0.1", "10.0.0.2"), "network_interface": "eth0"}
+    settings = {
+        "multi_node": "data-parallel",
+        "nodes": ("10.0.0.1", "10.0.0.2"),
+        "network_interface": "eth0",
+    }
     assert "headless" not in decisions(**settings)
     second = decisions(**settings, node_rank=1)
     assert second["headless"].value is True
@@ -262,7 +305,11 @@ def adapter(tmp_path):
     def run(*arguments, **environment):
         variables = {"PATH": os.environ["PATH"], "MODEL_PATH": str(folder), **environment}
         return subprocess.run(
-            [sys.executable, "-m", "adapter", *arguments], cwd=ROOT, env=variables, capture_output=True, check=False
+            [sys.executable, "-m", "adapter", *arguments],
+            cwd=ROOT,
+            env=variables,
+            capture_output=True,
+            check=False,
         )
 
     return run
@@ -292,11 +339,17 @@ def test_only_absent_variables_are_printed(adapter):
 
 @pytest.mark.process
 def test_the_commands_for_each_machine(adapter):
-    group = {"ADAPTER_MULTI_NODE": "ray", "ADAPTER_NODES": "10.0.0.1 10.0.0.2", "ADAPTER_NETWORK_INTERFACE": "eth0"}
+    group = {
+        "ADAPTER_MULTI_NODE": "ray",
+        "ADAPTER_NODES": "10.0.0.1 10.0.0.2",
+        "ADAPTER_NETWORK_INTERFACE": "eth0",
+    }
     done = adapter("--nodes", "--npu", "910B3", "--npus", "8", **group)
     text = done.stdout.decode()
     assert (
-        text.index("HCCL_IF_IP=10.0.0.1") < text.index("ray start --head") < text.index("--address=10.0.0.1:6379")
+        text.index("HCCL_IF_IP=10.0.0.1")
+        < text.index("ray start --head")
+        < text.index("--address=10.0.0.1:6379")
     )
     assert shlex.split(text.splitlines()[-1])[-1] == "./deploy.sh"
 
@@ -321,14 +374,17 @@ def test_what_is_ignored_is_named(adapter):
 
 def test_a_refusal_of_a_quantisation_is_short_enough_to_be_quoted_whole():
     weights = Weights(path="w", quantization="a method that config.json does not name")
-    with pytest.raises(Refusal, match=r": take other weights, or set ADAPTER_QUANTIZATION$") as refused:
+    with pytest.raises(
+        Refusal, match=r": take other weights, or set ADAPTER_QUANTIZATION$"
+    ) as refused:
         quantization(weights, Machine(1, "910B3", 65536, ""), chip_called("910B3"))
     assert len(f"adapter: {refused.value}") <= 200
 
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    "arguments", [("--npu", "H100"), ("--npu", "910X"), ("--npu", "910B3", "--npus", "0"), ("--npus", "two")]
+    "arguments",
+    [("--npu", "H100"), ("--npu", "910X"), ("--npu", "910B3", "--npus", "0"), ("--npus", "two")],
 )
 def test_wrong_arguments_give_one_line(adapter, arguments):
     done = adapter(*arguments)
@@ -350,7 +406,9 @@ def test_it_needs_nothing_but_the_standard_library():
 
 def fp8_of_minimax(release):
     weights = Weights(path="w", architecture="MiniMaxM2ForCausalLM", quantization="fp8")
-    return quantization(weights, Machine(8, "910B3", 65536, "", release=release), chip_called("910B3"))
+    return quantization(
+        weights, Machine(8, "910B3", 65536, "", release=release), chip_called("910B3")
+    )
 
 
 @pytest.mark.parametrize("release", ["0.20.2rc1", "0.23.0", "0.23.0.post1", ""])

@@ -35,7 +35,9 @@ def planned_unless_too_large(model, folder, machine, torch_bytes, heads):
     try:
         return planned(model, folder, machine)
     except Refusal:
-        most = max(size for size in (1, 2, 4, 8, 16) if size <= machine.devices and heads % size == 0)
+        most = max(
+            size for size in (1, 2, 4, 8, 16) if size <= machine.devices and heads % size == 0
+        )
         if model.gigabytes * 1e9 > 0.6 * most * torch_bytes:
             return None
         raise
@@ -55,7 +57,10 @@ def folders(tmp_path_factory):
 def test_it_never_asks_for_more_memory_than_there_is(model, folders, name):
     folder = folders[model.name]
     machine, torch_gib = MACHINES[name]
-    heads, kv_heads = (read_weights(folder).attention.heads, read_weights(folder).attention.kv_heads)
+    heads, kv_heads = (
+        read_weights(folder).attention.heads,
+        read_weights(folder).attention.kv_heads,
+    )
     options = planned_unless_too_large(model, folder, machine, torch_gib * GIB, heads)
     if options is None:
         return
@@ -64,22 +69,32 @@ def test_it_never_asks_for_more_memory_than_there_is(model, folders, name):
     assert heads % size == 0
     split = 1 if "kv_lora_rank" in str(model.config) else min(size, kv_heads)
     one_sequence = model.cache * options["max_model_len"] / split
-    assert model.gigabytes * 1e9 / size + one_sequence <= options["gpu_memory_utilization"] * torch_gib * GIB
+    assert (
+        model.gigabytes * 1e9 / size + one_sequence
+        <= options["gpu_memory_utilization"] * torch_gib * GIB
+    )
     assert options["gpu_memory_utilization"] <= 0.95
     assert 1 <= options["max_num_seqs"] <= 128
     assert options["max_model_len"] <= model.config["max_position_embeddings"]
 
 
-@pytest.mark.parametrize("launched", [model for model in MODELS if model.documented], ids=lambda model: model.name)
+@pytest.mark.parametrize(
+    "launched", [model for model in MODELS if model.documented], ids=lambda model: model.name
+)
 def test_as_many_64_gb_devices_as_the_documents_use_within_a_factor_of_two(launched, tmp_path):
-    size = planned(launched, launched.write(tmp_path), MACHINES["A3 x 16"][0])["tensor_parallel_size"]
+    size = planned(launched, launched.write(tmp_path), MACHINES["A3 x 16"][0])[
+        "tensor_parallel_size"
+    ]
     assert launched.documented / 2 <= size <= launched.documented * 2
 
 
 @pytest.mark.parametrize(("name", "size"), [("Qwen3-8B", 1), ("Qwen3-32B", 4), ("Mixtral-8x7B", 4)])
 def test_the_sizes_that_the_documents_state_outright(name, size, tmp_path):
     (model,) = (model for model in MODELS if model.name == name)
-    assert planned(model, model.write(tmp_path), MACHINES["910B3 x 8"][0])["tensor_parallel_size"] == size
+    assert (
+        planned(model, model.write(tmp_path), MACHINES["910B3 x 8"][0])["tensor_parallel_size"]
+        == size
+    )
 
 
 @pytest.mark.parametrize(("chip", "hbm_mib", "least"), [("910B3", 65536, 2), ("910B4", 32768, 4)])
@@ -119,4 +134,6 @@ def test_without_an_npu_nothing_of_npus_is_asked_for(model, folders):
     assert flags <= {
         "--dtype", "--quantization", "--tensor-parallel-size", "--max-model-len", "--max-num-seqs", "--trust-remote-code",
     }  # fmt: skip
-    assert not any(decision.key.startswith(("HCCL", "PYTORCH_NPU")) for decision in plan.environment)
+    assert not any(
+        decision.key.startswith(("HCCL", "PYTORCH_NPU")) for decision in plan.environment
+    )

@@ -151,7 +151,9 @@ def deep(connection):
 
 
 def redirecting(connection):
-    connection.sendall(b"HTTP/1.1 307 x\r\nLocation: /v1/chat/completions\r\nContent-Length: 0\r\n\r\n")
+    connection.sendall(
+        b"HTTP/1.1 307 x\r\nLocation: /v1/chat/completions\r\nContent-Length: 0\r\n\r\n"
+    )
 
 
 def broken_off(connection):
@@ -172,7 +174,11 @@ def no_http(connection):
 def test_a_hostile_server_is_left_in_time_and_said_so_in_a_line(hostile, answer):
     script = "import sys; from adapter import ready; ready.DEADLINE_S = 2; sys.exit(ready.main())"
     done = subprocess.run(
-        [sys.executable, "-c", script, hostile(answer)], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", script, hostile(answer)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (1, "")
     assert len(done.stdout.splitlines()) == 1

@@ -46,7 +46,13 @@ def faults(pair: Compared) -> Iterator[str]:
         yield f"{heads} and {kv_heads} heads on {tensor} devices"
     if pair.weights.experts % (tensor * copies):
         yield f"{pair.weights.experts} experts on {tensor * copies} devices"
-    for option in ("quantization", "load-format", "tokenizer-mode", "mamba-ssm-cache-dtype", "dtype"):
+    for option in (
+        "quantization",
+        "load-format",
+        "tokenizer-mode",
+        "mamba-ssm-cache-dtype",
+        "dtype",
+    ):
         if option in pair.recipe["arguments"] and pair.planned(option) != pair.asked(option):
             yield f"{option} {pair.planned(option)}, not {pair.asked(option)}"
     yield from memory_faults(pair, tensor, copies)
@@ -59,7 +65,9 @@ def memory_faults(pair: Compared, tensor: int, copies: int) -> Iterator[str]:
     """Beside the weights and 2 GiB, the cache of one sequence fits in what vLLM may take."""
     shape = pair.weights.attention
     full = shape.layers - shape.linear_layers - shape.sliding_layers
-    token = shape.latent * 2 if shape.latent else 4 * shape.head_dim * max(1, shape.kv_heads // tensor)
+    token = (
+        shape.latent * 2 if shape.latent else 4 * shape.head_dim * max(1, shape.kv_heads // tensor)
+    )
     weights = pair.weights.total_bytes / tensor / (copies if pair.weights.experts else 1)
     needed = weights + full * token * pair.planned("max-model-len") + 2 * GIB
     there = pair.planned("gpu-memory-utilization") * TORCH_GIB[pair.recipe["chip"]] * GIB
@@ -68,8 +76,14 @@ def memory_faults(pair: Compared, tensor: int, copies: int) -> Iterator[str]:
 
 
 def graph_faults(pair: Compared) -> Iterator[str]:
-    same = [recipe for recipe in DATA["recipes"] if (recipe["model"], recipe["chip"]) == pair.model_and_chip]
-    if all(recipe["arguments"].get("enforce-eager") for recipe in same) and not pair.planned("enforce-eager"):
+    same = [
+        recipe
+        for recipe in DATA["recipes"]
+        if (recipe["model"], recipe["chip"]) == pair.model_and_chip
+    ]
+    if all(recipe["arguments"].get("enforce-eager") for recipe in same) and not pair.planned(
+        "enforce-eager"
+    ):
         yield "graphs, where every recipe is eager"
     asked = (pair.asked("additional-config") or {}).get("ascend_compilation_config", {})
     planned = (pair.planned("additional-config") or {}).get("ascend_compilation_config", {})
@@ -98,7 +112,9 @@ def test_no_plan_would_fail(number):
 @every_recipe
 def test_every_difference_has_its_reason(number):
     pair = pairs()[number]
-    assert [difference for difference in differences(pair) if not difference.reason] == [], pair.name
+    assert [difference for difference in differences(pair) if not difference.reason] == [], (
+        pair.name
+    )
 
 
 @every_recipe
@@ -106,7 +122,9 @@ def test_the_plan_uses_no_fewer_devices_than_the_recipe_or_says_why(number):
     pair = pairs()[number]
     used = pair.planned("tensor-parallel-size") * pair.planned("data-parallel-size")
     asked = pair.asked("tensor-parallel-size") * pair.asked("data-parallel-size")
-    assert used >= min(asked, pair.recipe["devices"]) or "one copy" in pair.why("data-parallel-size"), pair.name
+    assert used >= min(asked, pair.recipe["devices"]) or "one copy" in pair.why(
+        "data-parallel-size"
+    ), pair.name
 
 
 @pytest.mark.parametrize("words", [ENGLISH, CHINESE], ids=["english", "chinese"])
@@ -126,7 +144,10 @@ def test_recipes_are_facts_with_their_source():
         assert recipe["releases"]
         assert recipe["model"] in DATA["models"]
         assert chip_called(recipe["chip"]).name == recipe["chip"]
-        assert not any(isinstance(value, str) and value.startswith("$") for value in recipe["arguments"].values())
+        assert not any(
+            isinstance(value, str) and value.startswith("$")
+            for value in recipe["arguments"].values()
+        )
     for name, model in DATA["models"].items():
         assert any(recipe["model"] == name for recipe in DATA["recipes"])
         assert json.loads(json.dumps(model["config"]))["architectures"]

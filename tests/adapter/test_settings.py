@@ -26,7 +26,9 @@ def test_the_file_as_it_ships_decides_nothing():
 def test_the_file_as_it_ships_knows_every_key_it_shows(file):
     shipped = (Path(__file__).parents[2] / "adapter.toml").read_text().splitlines()
     file.write_text(
-        "\n".join(line.removeprefix("# ") for line in shipped if " = " in line and "ADAPTER_" not in line)
+        "\n".join(
+            line.removeprefix("# ") for line in shipped if " = " in line and "ADAPTER_" not in line
+        )
     )
     assert len(read_settings({}, file)) >= 15
 
@@ -44,7 +46,9 @@ def test_an_empty_variable_decides_nothing(file):
 
 
 def test_default_leaves_an_option_to_vllm(file):
-    assert read_settings({"ADAPTER_DTYPE": "default"}, file) == {"dtype": Setting(None, "ADAPTER_DTYPE")}
+    assert read_settings({"ADAPTER_DTYPE": "default"}, file) == {
+        "dtype": Setting(None, "ADAPTER_DTYPE")
+    }
 
 
 def test_a_table_is_as_good_as_json(file):
@@ -74,7 +78,9 @@ def test_a_value_that_does_not_fit_says_what_would(file, key, value):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["dtype = ", "dtype = 'x", "dtipe = 'float16'", "dtype = 1979-05-27\n x", "\x00"])
+@pytest.mark.parametrize(
+    "text", ["dtype = ", "dtype = 'x", "dtipe = 'float16'", "dtype = 1979-05-27\n x", "\x00"]
+)
 def test_a_file_that_cannot_be_used_is_named(file, text):
     file.write_text(text)
     with pytest.raises(SettingsError, match=r"adapter\.toml"):

@@ -15,7 +15,9 @@ from adapter.weights import Attention, read_weights
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 KEYS = st.sampled_from([
@@ -36,7 +38,9 @@ def safetensors(path, header, data=b""):
 
 
 def attention(folder, **config):
-    write(folder, {"num_hidden_layers": 8, "num_attention_heads": 16, "hidden_size": 1024, **config})
+    write(
+        folder, {"num_hidden_layers": 8, "num_attention_heads": 16, "hidden_size": 1024, **config}
+    )
     return read_weights(folder).attention
 
 
@@ -59,7 +63,10 @@ def test_a_latent_cache_has_the_width_of_rank_and_rope(tmp_path):
         ({"kv_lora_rank": 512, "index_head_dim": 128}, 128),
         ({"sparse_attention_config": {"sparse_index_dim": 128}}, 128),
         ({"sparse_attention_config": [128]}, 0),
-        ({"index_head_dim": 128}, 0),  # DeepSeek-V4: its cache is compressed, and smaller than reckoned without
+        (
+            {"index_head_dim": 128},
+            0,
+        ),  # DeepSeek-V4: its cache is compressed, and smaller than reckoned without
     ],
 )
 def test_sparse_attention_keeps_an_index(config, index, tmp_path):
@@ -73,7 +80,11 @@ def test_sparse_attention_keeps_an_index(config, index, tmp_path):
         ({"sliding_window": None}, 0, 0),
         ({"sliding_window": 4096, "use_sliding_window": False}, 0, 0),
         ({"sliding_window": 1024, "sliding_window_pattern": 4}, 6, 1024),
-        ({"sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"] * 4}, 4, 512),
+        (
+            {"sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"] * 4},
+            4,
+            512,
+        ),
     ],
 )
 def test_sliding_layers(tmp_path, config, sliding, window):
@@ -82,15 +93,33 @@ def test_sliding_layers(tmp_path, config, sliding, window):
 
 
 @pytest.mark.parametrize(
-    "config", [{"full_attention_interval": 4}, {"layer_types": (["linear_attention"] * 3 + ["full_attention"]) * 2}]
+    "config",
+    [
+        {"full_attention_interval": 4},
+        {"layer_types": (["linear_attention"] * 3 + ["full_attention"]) * 2},
+    ],
 )
 def test_linear_layers(tmp_path, config):
     assert attention(tmp_path, **config).linear_layers == 6
 
 
 def test_the_language_part_of_a_model_of_several(tmp_path):
-    text = {"num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 64, "max_position_embeddings": 4096}
-    write(tmp_path, {"thinker_config": {"text_config": text, "vision_config": {"a": 1}, "audio_config": {"a": 1}}})
+    text = {
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "hidden_size": 64,
+        "max_position_embeddings": 4096,
+    }
+    write(
+        tmp_path,
+        {
+            "thinker_config": {
+                "text_config": text,
+                "vision_config": {"a": 1},
+                "audio_config": {"a": 1},
+            }
+        },
+    )
     weights = read_weights(tmp_path)
     assert weights.context == 4096
     assert weights.attention.layers == 2
@@ -100,8 +129,14 @@ def test_the_language_part_of_a_model_of_several(tmp_path):
 @pytest.mark.parametrize(
     ("config", "context"),
     [
-        ({"max_position_embeddings": 32768, "seq_length": 8192}, 8192),  # Qwen-7B: vLLM takes the least
-        ({"max_position_embeddings": 8192, "model_max_length": 131072}, 131072),  # Command R: this one stands above
+        (
+            {"max_position_embeddings": 32768, "seq_length": 8192},
+            8192,
+        ),  # Qwen-7B: vLLM takes the least
+        (
+            {"max_position_embeddings": 8192, "model_max_length": 131072},
+            131072,
+        ),  # Command R: this one stands above
         ({"max_sequence_length": 2048}, 2048),  # ChatGLM-6B
         ({"model_type": "gemma3_text"}, 131072),  # left to Transformers
         ({}, None),
@@ -117,7 +152,10 @@ def test_the_context_is_what_vllm_accepts(tmp_path, config, context):
 @pytest.mark.parametrize(
     ("scaling", "context"),
     [
-        ({"factor": 4.0, "original_max_position_embeddings": 32768}, 40960),  # 0.23 takes 131072, 0.32 does not
+        (
+            {"factor": 4.0, "original_max_position_embeddings": 32768},
+            40960,
+        ),  # 0.23 takes 131072, 0.32 does not
         ({"factor": 2.0, "original_max_position_embeddings": 8192}, 16384),
         ({"factor": float("nan"), "original_max_position_embeddings": 8}, 40960),
         ({"factor": float("inf"), "original_max_position_embeddings": 8}, 40960),
@@ -169,7 +207,11 @@ def test_float32_is_loaded_in_16_bits(tmp_path):
 
 
 def test_only_the_files_of_the_index_count(tmp_path):
-    write(tmp_path, {"weight_map": {"a": "model-1.safetensors", "b": "../outside"}}, "model.safetensors.index.json")
+    write(
+        tmp_path,
+        {"weight_map": {"a": "model-1.safetensors", "b": "../outside"}},
+        "model.safetensors.index.json",
+    )
     (tmp_path / "model-1.safetensors").write_bytes(b"x" * 100)
     (tmp_path / "consolidated.safetensors").write_bytes(b"x" * 1000)
     assert read_weights(tmp_path).total_bytes == 100
@@ -198,7 +240,9 @@ def test_quantisation(tmp_path, config, method):
     assert read_weights(tmp_path).quantization == method
 
 
-@pytest.mark.parametrize(("algorithm", "method"), [("FP8", "modelopt"), ("MXFP8", "modelopt_mxfp8"), (None, None)])
+@pytest.mark.parametrize(
+    ("algorithm", "method"), [("FP8", "modelopt"), ("MXFP8", "modelopt_mxfp8"), (None, None)]
+)
 def test_old_modelopt_has_a_file_of_its_own(tmp_path, algorithm, method):
     write(tmp_path, {"quantization": {"quant_algo": algorithm}}, "hf_quant_config.json")
     assert read_weights(tmp_path).quantization == method
@@ -211,7 +255,12 @@ def test_modelslim_goes_before_what_the_configuration_says(tmp_path):
 
 
 def test_the_scheme_is_that_of_most_tensors(tmp_path):
-    kinds = {"a.weight": "W8A8", "b.weight": "W4A8_DYNAMIC", "c.weight": "W4A8_DYNAMIC", "model_quant_type": "W8A8"}
+    kinds = {
+        "a.weight": "W8A8",
+        "b.weight": "W4A8_DYNAMIC",
+        "c.weight": "W4A8_DYNAMIC",
+        "model_quant_type": "W8A8",
+    }
     floats = {f"{number}.weight": "FLOAT" for number in range(9)}
     write(tmp_path, json.dumps(kinds | floats), "quant_model_description.json")
     assert read_weights(tmp_path).scheme == "W4A8_DYNAMIC"
@@ -234,7 +283,9 @@ def test_shards_of_ranks(tmp_path):
     assert read_weights(tmp_path).ranks == 4
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", '"x"', "[" * 100000, '{"a": NaN}', "\ufeff{}"])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", '"x"', "[" * 100000, '{"a": NaN}', "\ufeff{}"]
+)
 def test_a_configuration_that_is_none_is_remarked_on(tmp_path, text):
     write(tmp_path, text)
     weights = read_weights(tmp_path)

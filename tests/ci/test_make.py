@@ -28,9 +28,13 @@ def clone(tmp_path: Path) -> Path:
 
 def make(clone: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {
-        k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k not in {"PYTHON", "ENGINE"}
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith("MAKE") and k not in {"PYTHON", "ENGINE"}
     }
-    return subprocess.run(["make", *words], cwd=clone, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        ["make", *words], cwd=clone, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 def python(clone: Path, version: str) -> Path:
@@ -115,8 +119,12 @@ def test_steady(): assert noted("P") == 1
 
 def run_tests(clone: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "scripts/run_tests.py", "-p", "no:xdist", "tests"]
-    environment = {name: value for name, value in os.environ.items() if name != "SECOND_TRY"} | variables
-    return subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True, check=False)
+    environment = {
+        name: value for name, value in os.environ.items() if name != "SECOND_TRY"
+    } | variables
+    return subprocess.run(
+        command, cwd=clone, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.parametrize(
@@ -143,7 +151,9 @@ def test_a_second_test_that_needs_a_second_try_is_a_failure_and_each_is_named(cl
     (clone / "tests").mkdir()
     (clone / "pyproject.toml").unlink()
     for number, status in enumerate((0, 1)):
-        (clone / "tests/test_flaky.py").write_text(FLAKY.format(fails=1).replace("flaky", f"flaky_{number}"))
+        (clone / "tests/test_flaky.py").write_text(
+            FLAKY.format(fails=1).replace("flaky", f"flaky_{number}")
+        )
         (clone / "tries").unlink(missing_ok=True)
         assert run_tests(clone, SECOND_TRY="1").returncode == status
     command = [sys.executable, "scripts/run_tests.py", "--tried-again"]

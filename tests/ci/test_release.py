@@ -35,7 +35,9 @@ def test_every_link_of_the_packaged_readme_is_an_address(at_an_address: str) -> 
     assert targets
     for target in targets:
         assert target.startswith(("https://", "#")), target
-        inside = re.fullmatch(rf"{re.escape(at_an_address)}/(blob|raw)/v1\.2\.3/(?P<path>[^#]+)(#.*)?", target)
+        inside = re.fullmatch(
+            rf"{re.escape(at_an_address)}/(blob|raw)/v1\.2\.3/(?P<path>[^#]+)(#.*)?", target
+        )
         assert not inside or (ROOT / inside["path"]).exists(), target
     assert f"{at_an_address}/raw/v1.2.3/docs/pictures/verify.svg" in targets
 
@@ -46,7 +48,9 @@ def test_the_project_has_addresses_without_credentials(at_an_address: str) -> No
     assert all(url.startswith(at_an_address) for url in urls.values())
 
 
-def test_without_an_address_the_readme_is_that_of_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_address_the_readme_is_that_of_the_repository(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("NPU_ADAPTER_ADDRESS", "git@example.org:us/kit.git")
     core = metadata().core
     assert core.readme == (ROOT / "README.md").read_text("utf-8")

@@ -53,7 +53,9 @@ def removed(folder: Path) -> tuple[int, str]:
         ('case("twice", "…"), ', "twice"),
     ],
 )
-def test_a_case_that_is_gone_needs_a_line_in_the_message(checkout: Path, text: str, name: str) -> None:
+def test_a_case_that_is_gone_needs_a_line_in_the_message(
+    checkout: Path, text: str, name: str
+) -> None:
     commit(checkout, CORPUS.replace(text, "", 1), "shorten the corpus")
     status, printed = removed(checkout)
     assert status == 1
@@ -70,7 +72,11 @@ def test_a_case_that_is_gone_needs_a_line_in_the_message(checkout: Path, text: s
 
 
 def test_a_reason_is_needed(checkout: Path) -> None:
-    commit(checkout, CORPUS.replace('"another row": 2', ""), "shorten\n\nRemoves-case: another row, because ")
+    commit(
+        checkout,
+        CORPUS.replace('"another row": 2', ""),
+        "shorten\n\nRemoves-case: another row, because ",
+    )
     assert removed(checkout)[0] == 1
 
 

@@ -52,7 +52,11 @@ def repository(tmp_path_factory) -> Path:
 
 def run(script: str, *, cwd: Path, scratch: Path, path: Path = BIN, **variables: str):
     """As a runner runs a step: bash -e, with the variables that GitHub sets."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "GITHUB", "SMOKE"))}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTEST", "GITHUB", "SMOKE"))
+    }
     environment = kept | {"PATH": f"{path}:{kept['PATH']}", "GITHUB_ACTIONS": "true", "RUNNER_TEMP": str(scratch),
                           "GITHUB_STEP_SUMMARY": str(scratch / "summary.md"),
                           "GITHUB_OUTPUT": str(scratch / "output"), "GITHUB_WORKSPACE": str(cwd)}  # fmt: skip
@@ -76,7 +80,9 @@ def assert_valid(schema: str, path: Path) -> None:
 
 def test_the_schema_check_finds_a_misspelt_key(repository, tmp_path):
     broken = tmp_path / "adapter.yml"
-    broken.write_text((repository / GITHUB).read_text("utf-8").replace("runs-on:", "run-on:"), "utf-8")
+    broken.write_text(
+        (repository / GITHUB).read_text("utf-8").replace("runs-on:", "run-on:"), "utf-8"
+    )
     with pytest.raises(AssertionError, match="run-on"):
         assert_valid("github-workflows", broken)
 
@@ -90,9 +96,13 @@ def test_the_action_keeps_to_the_schema_of_github():
     assert_valid("github-actions", ACTION)
 
 
-@pytest.mark.skipif(not shutil.which("actionlint"), reason="actionlint (a Go program) is not on PATH")
+@pytest.mark.skipif(
+    not shutil.which("actionlint"), reason="actionlint (a Go program) is not on PATH"
+)
 def test_actionlint_finds_nothing(repository):
-    done = subprocess.run(["actionlint", str(repository / GITHUB)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["actionlint", str(repository / GITHUB)], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout
 
 
@@ -100,7 +110,9 @@ def test_every_step_of_the_pipelines_is_a_script_that_bash_can_read(repository):
     for path in (repository / GITHUB, repository / GITCODE):
         for job in load(path.read_bytes())["jobs"].values():
             for script in scripts(job):
-                assert subprocess.run(["bash", "-n", "-c", script], check=False).returncode == 0, script
+                assert subprocess.run(["bash", "-n", "-c", script], check=False).returncode == 0, (
+                    script
+                )
 
 
 def test_the_cpu_job_is_green_with_its_own_commands(repository, tmp_path):
@@ -131,7 +143,9 @@ def test_the_npu_job_validates_then_verifies_and_keeps_the_report(repository):
     assert job["steps"][-1]["with"]["path"] in commands[-1]
     for command in commands:  # every option is one that the command has
         options = [word for word in command.split() if word.startswith("--")]
-        shown = run(f"{' '.join(command.split()[:2])} --help-all", cwd=repository, scratch=repository).stdout
+        shown = run(
+            f"{' '.join(command.split()[:2])} --help-all", cwd=repository, scratch=repository
+        ).stdout
         assert [option for option in options if option not in shown] == []
 
 
@@ -144,7 +158,9 @@ def test_the_npu_job_keeps_what_it_found_on_a_machine_without_npu(repository, tm
     static = verify.replace("/weights", str(empty)) + " --until plan"
     done = run(static, cwd=repository, scratch=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert {"runner.xml", "junit.xml", "report.json"} <= {path.name for path in (repository / "report").iterdir()}
+    assert {"runner.xml", "junit.xml", "report.json"} <= {
+        path.name for path in (repository / "report").iterdir()
+    }
 
 
 def test_no_pipeline_names_a_package_registry(repository):
@@ -165,13 +181,24 @@ def action_steps(tmp_path: Path, repository: Path, **inputs: str):
             name: values[text.removeprefix("${{ inputs.").removesuffix(" }}")]
             for name, text in step.get("env", {}).items()
         }
-        yield step, run(step["run"], cwd=repository, scratch=tmp_path, GITHUB_ACTION_PATH=str(ROOT), **variables)
+        yield (
+            step,
+            run(
+                step["run"],
+                cwd=repository,
+                scratch=tmp_path,
+                GITHUB_ACTION_PATH=str(ROOT),
+                **variables,
+            ),
+        )
 
 
 def test_the_folder_of_the_action_is_ignored_here_and_in_a_generated_repository(repository):
     folder = load(ACTION.read_bytes())["inputs"]["report"]["default"]
     for checkout in (repository, ROOT):
-        done = subprocess.run(["git", "check-ignore", f"{folder}/report.html"], cwd=checkout, check=False)
+        done = subprocess.run(
+            ["git", "check-ignore", f"{folder}/report.html"], cwd=checkout, check=False
+        )
         assert done.returncode == 0, checkout
 
 
@@ -189,7 +216,9 @@ def test_warnings_are_failures_for_the_action_where_it_is_strict(repository, tmp
     with (warned / "requirements.txt").open("a", encoding="utf-8") as file:
         file.write("torch==2.1.0\n")
     git = ("git", "-c", "user.name=A", "-c", "user.email=a@example.org")
-    subprocess.run([*git, "commit", "--quiet", "--all", "--message=pin torch"], cwd=warned, check=True)
+    subprocess.run(
+        [*git, "commit", "--quiet", "--all", "--message=pin torch"], cwd=warned, check=True
+    )
     step = load(ACTION.read_bytes())["runs"]["steps"][-1]
     for strict, status in (("false", 0), ("true", 1)):
         done = run(step["run"], cwd=warned, scratch=tmp_path, REPOSITORY=".", TASK="text-generation", UNTIL="repo",
@@ -256,18 +285,39 @@ def test_the_first_push_is_green_with_the_kit_from_its_own_origin(published, tmp
     assert not (clone / ".kit").exists()
     python = fresh_python(tmp_path)
     for script in scripts(load(workflow.read_bytes())["jobs"]["cpu"]):
-        done = run(script, cwd=clone, scratch=tmp_path, path=python, NPU_ADAPTER_KIT="", **rewriting)
+        done = run(
+            script, cwd=clone, scratch=tmp_path, path=python, NPU_ADAPTER_KIT="", **rewriting
+        )
         assert done.returncode == 0, done.stdout + done.stderr
     assert "READY" in (tmp_path / "summary.md").read_text("utf-8").upper()
 
 
 def test_the_first_push_is_green_with_a_wheel_in_the_repository(tmp_path):
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "wheel")]
+    build = [
+        sys.executable,
+        "-m",
+        "hatchling",
+        "build",
+        "-t",
+        "wheel",
+        "-d",
+        str(tmp_path / "wheel"),
+    ]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = (tmp_path / "wheel").iterdir()
     made = tmp_path / "made"
     assert (
-        cli.main(["new", str(made), "--defaults", "--data", "ci=gitcode", "--data", f"kit=./.kit/{wheel.name}"])
+        cli.main(
+            [
+                "new",
+                str(made),
+                "--defaults",
+                "--data",
+                "ci=gitcode",
+                "--data",
+                f"kit=./.kit/{wheel.name}",
+            ]
+        )
         == 0
     )
     (made / ".kit").mkdir()
@@ -278,16 +328,26 @@ def test_the_first_push_is_green_with_a_wheel_in_the_repository(tmp_path):
     job = load((clone / GITCODE).read_bytes())["jobs"]["cpu"]
     fresh_python(tmp_path)
     home = str(tmp_path / "home")
-    files = {name: str(tmp_path / name) for name in ("ATOMGIT_ENV", "ATOMGIT_OUTPUT", "ATOMGIT_STEP_SUMMARY")}
+    files = {
+        name: str(tmp_path / name)
+        for name in ("ATOMGIT_ENV", "ATOMGIT_OUTPUT", "ATOMGIT_STEP_SUMMARY")
+    }
     kept: dict[str, str] = {}
     for script in scripts(job):
         done = run(script, cwd=clone, scratch=tmp_path, HOME=home, **files, **job["env"], **kept)
         assert done.returncode == 0, done.stdout + done.stderr
-        pairs = (line.split("=", 1) for line in (tmp_path / "ATOMGIT_ENV").read_text("utf-8").splitlines())
+        pairs = (
+            line.split("=", 1)
+            for line in (tmp_path / "ATOMGIT_ENV").read_text("utf-8").splitlines()
+        )
         kept = dict(pairs)
     assert kept == {"KIT": f"{home}/kit/bin"}
 
 
 def _author() -> dict[str, str]:
-    names = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    names = {
+        f"GIT_{who}_{what}": "a@example.org"
+        for who in ("AUTHOR", "COMMITTER")
+        for what in ("NAME", "EMAIL")
+    }
     return os.environ | names

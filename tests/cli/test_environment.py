@@ -32,7 +32,8 @@ def test_no_encoding_is_too_narrow(encoding: str, faulty: Path) -> None:
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    ("words", "status"), [(("new", "mine"), 2), (("diagnose", "-"), 3), (("explain", "plan/port"), 0)]
+    ("words", "status"),
+    [(("new", "mine"), 2), (("diagnose", "-"), 3), (("explain", "plan/port"), 0)],
 )
 def test_standard_input_may_be_closed(words: tuple[str, ...], status: int, tmp_path: Path) -> None:
     program = [sys.executable, "-m", "healthcheck", *words]
@@ -58,7 +59,9 @@ def test_standard_input_may_be_closed(words: tuple[str, ...], status: int, tmp_p
         ("probe", "http://h", "--out", ""),
     ],
 )
-def test_an_empty_path_is_no_path(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_path_is_no_path(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as stop:
         main(list(words))
     assert stop.value.code == 2

@@ -70,13 +70,17 @@ def test_the_kits_own_failure(command: str) -> None:
         ("Atlas 300I", "may be 310 or 310P3 or 310P3-Duo: name one"),
     ],
 )
-def test_an_npu_that_cannot_be_told(npu: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_npu_that_cannot_be_told(
+    npu: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert ended("verify", ".", "--until", "repo", "--npu", npu) == 2
     assert says in capsys.readouterr().err
 
 
 @pytest.mark.process
-def test_update_ends_with_0_and_is_silent_about_a_template_without_tags(tmp_path: Path, capfd) -> None:
+def test_update_ends_with_0_and_is_silent_about_a_template_without_tags(
+    tmp_path: Path, capfd
+) -> None:
     template = template_in(tmp_path / "template")
     for words in (
         ("init", "-q"),

@@ -92,7 +92,9 @@ def test_a_full_disk_under_the_standard_output_of_a_process() -> None:
 
 @pytest.mark.process
 @pytest.mark.parametrize("how", [(), ("--quiet",), ("--json", "-")])
-def test_a_ready_repository_is_not_told_to_be_unready_by_a_full_disk(how: tuple[str, ...], adapter: Path) -> None:
+def test_a_ready_repository_is_not_told_to_be_unready_by_a_full_disk(
+    how: tuple[str, ...], adapter: Path
+) -> None:
     status, said = ran_into_a_full_disk(*verify(adapter, *how))
     assert status == 4
     assert said.splitlines()[-1] == f"npu-adapter: cannot write standard output: {NO_SPACE}"
@@ -107,13 +109,17 @@ def test_files_are_written_although_nothing_can_be_printed(adapter: Path, tmp_pa
 
 @pytest.mark.process
 @pytest.mark.parametrize("into", [started_into, ran_into])
-@pytest.mark.parametrize(("script", "status", "unbuffered"), [("deploy.sh", 0, "1"), ("scripts/deploy.sh", 1, "")])
+@pytest.mark.parametrize(
+    ("script", "status", "unbuffered"), [("deploy.sh", 0, "1"), ("scripts/deploy.sh", 1, "")]
+)
 def test_a_reader_that_left_changes_no_verdict(
     script: str, status: int, unbuffered: str, into: Into, tmp_path: Path
 ) -> None:
     root = repository(tmp_path / "adapter", {script: GOOD_SCRIPT})
     written = tmp_path / "r.json"
-    done = ran_for_nobody(*verify(root, "--json", str(written)), into=into, PYTHONUNBUFFERED=unbuffered)
+    done = ran_for_nobody(
+        *verify(root, "--json", str(written)), into=into, PYTHONUNBUFFERED=unbuffered
+    )
     assert done[0] == status
     assert "npu-adapter:" not in done[1]
     assert written.is_file()
@@ -166,7 +172,9 @@ def test_a_requested_file_that_was_not_written_is_no_success(
 
 
 @pytest.mark.process
-def test_a_report_that_could_not_be_written_is_kept_and_shown(adapter: Path, tmp_path: Path) -> None:
+def test_a_report_that_could_not_be_written_is_kept_and_shown(
+    adapter: Path, tmp_path: Path
+) -> None:
     done = ran(*verify(adapter, "--quiet", "--json", FULL), TMPDIR=str(tmp_path))
     assert "Verdict: ready" in done.stdout
     kept = Path(done.stderr.strip().rpartition(" ")[2])
@@ -240,7 +248,9 @@ def waiting_bytes(pipe: int) -> int:
 
 @pytest.mark.process
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_slow_reader_of_a_non_blocking_pipe_gets_everything(unbuffered: str, adapter: Path) -> None:
+def test_a_slow_reader_of_a_non_blocking_pipe_gets_everything(
+    unbuffered: str, adapter: Path
+) -> None:
     reader, writer = os.pipe()
     holds = fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, select.PIPE_BUF)
     os.set_blocking(writer, False)
@@ -249,7 +259,9 @@ def test_a_slow_reader_of_a_non_blocking_pipe_gets_everything(unbuffered: str, a
     read = bytearray()
     with (
         open(reader, "rb", buffering=0) as pipe,
-        subprocess.Popen(command, env=environment, stdout=writer, stderr=subprocess.PIPE, text=True) as process,
+        subprocess.Popen(
+            command, env=environment, stdout=writer, stderr=subprocess.PIPE, text=True
+        ) as process,
     ):
         os.close(writer)
         while waiting_bytes(reader) < holds and process.poll() is None:
@@ -266,7 +278,17 @@ def test_a_slow_reader_of_a_non_blocking_pipe_gets_everything(unbuffered: str, a
 
 @pytest.mark.process
 def test_a_closed_standard_output_leaves_nothing_open() -> None:
-    command = [sys.executable, "-X", "dev", "-W", "error", "-m", "healthcheck", "explain", "plan/port"]
+    command = [
+        sys.executable,
+        "-X",
+        "dev",
+        "-W",
+        "error",
+        "-m",
+        "healthcheck",
+        "explain",
+        "plan/port",
+    ]
     done = subprocess.run(
         ["sh", "-c", 'exec "$@" >&-', "sh", *command], env={**os.environ, "PYTHONPATH": str(ROOT)},
         stderr=subprocess.PIPE, text=True, check=False,
@@ -276,7 +298,9 @@ def test_a_closed_standard_output_leaves_nothing_open() -> None:
 
 
 @pytest.mark.process
-def test_a_closed_standard_output_is_one_that_could_not_be_written(adapter: Path, tmp_path: Path) -> None:
+def test_a_closed_standard_output_is_one_that_could_not_be_written(
+    adapter: Path, tmp_path: Path
+) -> None:
     written = tmp_path / "r.json"
     command = [sys.executable, "-m", "healthcheck", *verify(adapter, "--json", str(written))]
     done = subprocess.run(

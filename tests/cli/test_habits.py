@@ -67,7 +67,10 @@ def verify(root: Path, *words: str) -> list[str]:
         (["--verison"], "unrecognized arguments: --verison; did you mean --version?"),
         (["new", "x", "--task", "text"], "did you mean text-generation?"),
         (["simulate", "--fault", "no-dne"], "did you mean no-done?"),
-        (["verify", "--weights", "x", "--until", "plan", "--task", "text-gen"], "did you mean text-generation?"),
+        (
+            ["verify", "--weights", "x", "--until", "plan", "--task", "text-gen"],
+            "did you mean text-generation?",
+        ),
     ],
 )
 def test_a_slip_is_answered_with_what_was_meant(
@@ -97,8 +100,14 @@ def test_a_slip_is_answered_with_what_was_meant(
             ["probe", "http://h", "--temperature", "3"],
             'argument --temperature: expected a number from 0 to 2, not "3"',
         ),
-        (["probe", "http://h", "--gate", ".3,.1"], "argument --gate: expected three numbers such as"),
-        (["simulate", "--port", "99999"], "argument --port: 99999 does not lie between 0 and 65535"),
+        (
+            ["probe", "http://h", "--gate", ".3,.1"],
+            "argument --gate: expected three numbers such as",
+        ),
+        (
+            ["simulate", "--port", "99999"],
+            "argument --port: 99999 does not lie between 0 and 65535",
+        ),
         (["simulate", "--dialect", "x"], "argument --dialect: 'x' is not one of "),
         (["verify", LONG], f"argument repo: {LONG}: File name too long"),
         (["verify", "--weights", f"{LONG}/w"], f"argument --weights: {LONG}/w: File name too long"),
@@ -107,7 +116,9 @@ def test_a_slip_is_answered_with_what_was_meant(
         (["probe"], "the following arguments are required: URL"),
     ],
 )
-def test_wrong_usage_takes_two_lines(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_takes_two_lines(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as stop:
         main(words)
     assert stop.value.code == 2
@@ -116,7 +127,9 @@ def test_wrong_usage_takes_two_lines(words: list[str], said: str, capsys: pytest
     assert second == f"see `npu-adapter {words[0]} --help`"
 
 
-def test_a_fault_that_is_like_no_other_is_told_where_they_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fault_that_is_like_no_other_is_told_where_they_are_listed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["simulate", "--fault", "nosuch"]) == 2
     assert "'nosuch' (`npu-adapter simulate --list` shows all)" in capsys.readouterr().err
 
@@ -126,8 +139,14 @@ def test_a_fault_that_is_like_no_other_is_told_where_they_are_listed(capsys: pyt
     [
         (["verify", str(ROOT), "--url", "http://127.0.0.1:9"], "at no repository"),
         (["verify", "nosuchrepo"], "there is no folder nosuchrepo"),
-        (["verify", str(ROOT), "--until", "weights"], "--until weights needs the weights: pass --weights DIR"),
-        (["verify", str(ROOT), "--weights", "nosuchweights"], "--weights nosuchweights is not a directory"),
+        (
+            ["verify", str(ROOT), "--until", "weights"],
+            "--until weights needs the weights: pass --weights DIR",
+        ),
+        (
+            ["verify", str(ROOT), "--weights", "nosuchweights"],
+            "--weights nosuchweights is not a directory",
+        ),
     ],
 )
 def test_what_cannot_be_looked_at_is_refused_before_the_work(
@@ -152,7 +171,9 @@ def test_quiet_prints_what_stands_in_the_way_and_the_verdict(adapter: Path, faul
     assert (good.returncode, bad.returncode) == (0, 1)
     assert good.stderr == bad.stderr == ""
     assert good.stdout == "Verdict: ready, as far as it was asked (repo only)\n"
-    assert re.match(r"repo/deploy-sh-present: .*scripts/deploy.sh.*Fix: git mv", bad.stdout.splitlines()[0])
+    assert re.match(
+        r"repo/deploy-sh-present: .*scripts/deploy.sh.*Fix: git mv", bad.stdout.splitlines()[0]
+    )
     assert bad.stdout.splitlines()[-1] == "Verdict: not ready: repo/deploy-sh-present failed"
 
 
@@ -177,7 +198,9 @@ def test_files_and_pipes_get_no_colours(faulty: Path, tmp_path: Path) -> None:
         )
     )
     assert ESCAPE not in done.stdout + done.stderr
-    written = [path for path in tmp_path.rglob("*") if path.suffix in {".json", ".xml", ".md", ".html"}]
+    written = [
+        path for path in tmp_path.rglob("*") if path.suffix in {".json", ".xml", ".md", ".html"}
+    ]
     assert len(written) >= 5
     assert not any(ESCAPE.encode() in path.read_bytes() for path in written)
 
@@ -195,8 +218,14 @@ def test_lines_fit_the_terminal(faulty: Path, columns: int) -> None:
     lines = text.replace("\r", "").split("\n")
     assert max(map(len, lines)) <= columns
     assert lines == [line.rstrip() for line in lines]
-    body = [line for line in lines[: next(at for at, line in enumerate(lines) if "Verdict" in line)] if line]
-    assert [line.split()[0] for line in body if line[0] != " "] == ["repo"], "a title hangs under its beginning"
+    body = [
+        line
+        for line in lines[: next(at for at, line in enumerate(lines) if "Verdict" in line)]
+        if line
+    ]
+    assert [line.split()[0] for line in body if line[0] != " "] == ["repo"], (
+        "a title hangs under its beginning"
+    )
 
 
 @pytest.mark.process
@@ -217,24 +246,43 @@ def test_the_version_names_the_commit_of_a_checkout() -> None:
     assert said.startswith(f"npu-adapter-kit {__version__}")
     if (ROOT / ".git").exists():
         head = subprocess.run(
-            ["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+            ["git", "-C", str(ROOT), "rev-parse", "HEAD"],
+            capture_output=True,
+            text=True,
+            check=True,
         )
         assert re.search(r"\(commit (\w{12,})", said)[1] == head.stdout[:12]
 
 
 @pytest.mark.process
 def test_the_version_of_an_installed_kit_has_no_commit(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "healthcheck", tmp_path / "healthcheck", ignore=shutil.ignore_patterns("__pycache__"))
-    assert started("--version", PYTHONPATH=str(tmp_path), cwd=tmp_path).stdout == f"npu-adapter-kit {__version__}\n"
+    shutil.copytree(
+        ROOT / "healthcheck", tmp_path / "healthcheck", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    assert (
+        started("--version", PYTHONPATH=str(tmp_path), cwd=tmp_path).stdout
+        == f"npu-adapter-kit {__version__}\n"
+    )
 
 
 @pytest.mark.process
 def test_doctor_says_what_is_there_and_what_it_is_for(tmp_path: Path) -> None:
     done = ran("doctor", "--json", str(tmp_path / "parts.json"))
     assert done.returncode == 0
-    parts = {part["name"]: part for part in json.loads((tmp_path / "parts.json").read_text())["parts"]}
+    parts = {
+        part["name"]: part for part in json.loads((tmp_path / "parts.json").read_text())["parts"]
+    }
     assert parts["git"]["found"].startswith("git version")
-    assert parts.keys() >= {"sh", "dash", "bash", "namespaces", "port 8000", "copier", "vllm", "npu-smi"}
+    assert parts.keys() >= {
+        "sh",
+        "dash",
+        "bash",
+        "namespaces",
+        "port 8000",
+        "copier",
+        "vllm",
+        "npu-smi",
+    }
     assert all(part["use"] and part["without"] for part in parts.values())
     assert all(name in done.stdout for name in parts)
 
@@ -244,7 +292,9 @@ def test_doctor_names_the_process_that_has_the_port() -> None:
     with the_port(), socket.create_server(("127.0.0.1", 8000)):
         said = ran("doctor").stdout
     assert re.search(
-        rf"^no +port 8000 +taken by process {os.getpid()} of user \S+ \(.*\): end it", said, re.MULTILINE
+        rf"^no +port 8000 +taken by process {os.getpid()} of user \S+ \(.*\): end it",
+        said,
+        re.MULTILINE,
     )
 
 
@@ -259,7 +309,9 @@ def test_doctor_fails_where_a_needed_part_is_missing(tmp_path: Path) -> None:
 @pytest.mark.process
 def test_windows_paths_are_read(adapter: Path, tmp_path: Path) -> None:
     weights = os.path.relpath(WEIGHTS, tmp_path).replace("/", "\\")
-    done = ran("verify", ".\\adapter", "--weights", weights, "--until", "repo", "--quiet", cwd=tmp_path)
+    done = ran(
+        "verify", ".\\adapter", "--weights", weights, "--until", "repo", "--quiet", cwd=tmp_path
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -277,8 +329,12 @@ def test_a_drive_that_is_not_there_is_explained(capsys: pytest.CaptureFixture[st
     assert "/mnt/q/logs/deploy.log" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("text", "said"), [("all is well\n", "(1 line)"), ("all\nis well\n", "(2 lines)")])
-def test_a_log_without_a_failure(text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"), [("all is well\n", "(1 line)"), ("all\nis well\n", "(2 lines)")]
+)
+def test_a_log_without_a_failure(
+    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "x.log").write_text(text)
     assert main(["diagnose", str(tmp_path / "x.log")]) == 3
     first, quoting, *lines = capsys.readouterr().out.splitlines()
@@ -289,7 +345,9 @@ def test_a_log_without_a_failure(text: str, said: str, tmp_path: Path, capsys: p
     assert [line.split(None, 1)[1] for line in lines] == text.splitlines()
 
 
-def test_the_log_of_a_server_that_runs_has_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_log_of_a_server_that_runs_has_no_failure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     log = tmp_path / "x.log"
     log.write_text("WARNING slow disk\nINFO:     Application startup complete.\n")
     assert main(["diagnose", str(log)]) == 3
@@ -301,11 +359,18 @@ def test_windows_line_ends_in_a_log_and_in_settings(tmp_path: Path) -> None:
     log = tmp_path / "deploy.log"
     log.write_bytes(b"INFO\r\nModuleNotFoundError: No module named 'torch_npu'\r\n")
     assert "\r" not in ran("diagnose", str(log)).stdout
-    shutil.copytree(ROOT / "adapter", tmp_path / "adapter", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "adapter", tmp_path / "adapter", ignore=shutil.ignore_patterns("__pycache__")
+    )
     (tmp_path / "adapter.toml").write_bytes(b"# mine\r\nmax_model_len = 1024\r\n")
     environment = {**os.environ, "MODEL_PATH": str(WEIGHTS), "PYTHONPATH": ""}
     done = subprocess.run(
-        [sys.executable, "-m", "adapter"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-m", "adapter"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert "--max-model-len 1024" in done.stdout
 
@@ -336,7 +401,9 @@ def test_ctrl_c_while_the_command_is_still_being_imported_ends_it_without_a_trac
         "cli.main(['verify'])\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    ended = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=False)
+    ended = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, check=False
+    )
     assert (ended.returncode, ended.stderr) == (-signal.SIGINT, b"")
 
 

@@ -54,7 +54,9 @@ def test_an_option_that_the_short_help_leaves_out_is_taken() -> None:
 
 
 def test_questions_about_a_measurement_are_of_probe_alone() -> None:
-    verify, probe = ({*options(ran(command, "--help-all").stdout)} for command in ("verify", "probe"))
+    verify, probe = (
+        {*options(ran(command, "--help-all").stdout)} for command in ("verify", "probe")
+    )
     assert {"--logprobs"} <= probe - verify
 
 
@@ -74,7 +76,10 @@ def test_the_commands_stand_in_groups() -> None:
         elif found := re.match(r"    (\w+) ", line):
             groups[found[1]] = heading
     assert groups.keys() >= cli.COMMANDS.keys()
-    assert (groups["new"], groups["verify"]) == ("make a repository", "check a repository or a machine")
+    assert (groups["new"], groups["verify"]) == (
+        "make a repository",
+        "check a repository or a machine",
+    )
     assert (groups["probe"], groups["explain"]) == ("measure a server", "explain and look up")
 
 

@@ -56,7 +56,10 @@ def said(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[object, 
         (["diagnose", "/nowhere"], "无法读取 /nowhere：没有这个文件或目录"),
         (["update", "/tmp"], "不是 `npu-adapter new` 生成的"),
         (["verify", "--quiet=3"], "参数 --quiet：不接受值 '3'"),
-        (["verify", "--wei", "x"], "选项有歧义：--wei 可能是 --weights, --weights-config, --weight-limit"),
+        (
+            ["verify", "--wei", "x"],
+            "选项有歧义：--wei 可能是 --weights, --weights-config, --weight-limit",
+        ),
         (["verify", "--until", "x"], "参数 --until：'x' 不是以下之一：repo, plan"),
         (["simulate", "--port", "9" * 9], "不在 0 到 65535 之间"),
         (["simulate", "--fault", "no-dne"], "没有这个故障或方言：'no-dne'"),
@@ -90,8 +93,12 @@ def test_a_long_line_is_translated_before_it_is_broken() -> None:
     assert not ENGLISH.search("".join(lines)), lines
 
 
-@pytest.mark.parametrize("words", [["verify", "--nonsense", "--lang", "en"], ["--lang=en", "verify", "--nonsense"]])
-def test_the_option_wins_wherever_it_stands(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "words", [["verify", "--nonsense", "--lang", "en"], ["--lang=en", "verify", "--nonsense"]]
+)
+def test_the_option_wins_wherever_it_stands(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert "unrecognized arguments: --nonsense" in said(words, capsys)[1]
 
 
@@ -100,14 +107,20 @@ def test_the_option_wins_wherever_it_stands(words: list[str], capsys: pytest.Cap
     [
         (["--help"], 0),
         ([], 2),
-        *(([command, option], 0) for command in ("verify", "probe") for option in ("--help", "--help-all")),
+        *(
+            ([command, option], 0)
+            for command in ("verify", "probe")
+            for option in ("--help", "--help-all")
+        ),
         (["doctor", "--help"], 0),
     ],
 )
 def test_the_help(words: list[str], status: int, capsys: pytest.CaptureFixture[str]) -> None:
     ended, shown = said(words, capsys)
     assert ended == status
-    assert not ENGLISH.search(re.sub(r"`[^`]*`|（not ready）|\[--?[^]]*\]|--[\w-]+", "", shown)), shown
+    assert not ENGLISH.search(re.sub(r"`[^`]*`|（not ready）|\[--?[^]]*\]|--[\w-]+", "", shown)), (
+        shown
+    )
 
 
 @pytest.mark.process

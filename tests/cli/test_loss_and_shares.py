@@ -17,7 +17,9 @@ def test_a_probe_takes_points_with_or_without_their_sign(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["0.05", "0.5", "0.5%", "100", "5%%"])
-def test_a_probe_refuses_what_could_be_a_share(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_probe_refuses_what_could_be_a_share(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["probe", "http://127.0.0.1:9", "--reference", ".8", "--margin", text])
     assert stop.value.code == 2
@@ -66,4 +68,6 @@ def test_doctor_gives_the_line_that_installs_math_verify(
     monkeypatch.setattr(metadata, "version", without)
     assert main(["doctor"]) == 0
     said = capsys.readouterr().out
-    assert re.search(r"^no +math-verify +only numbers.*pip install .*math-verify", said, re.MULTILINE)
+    assert re.search(
+        r"^no +math-verify +only numbers.*pip install .*math-verify", said, re.MULTILINE
+    )

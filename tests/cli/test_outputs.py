@@ -56,7 +56,12 @@ def test_a_folder_that_is_not_there_is_refused_and_not_made(
     ],
 )
 def test_what_cannot_be_written_is_refused_before_anything_runs(
-    option: str, given: str, said: str, adapter: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    option: str,
+    given: str,
+    said: str,
+    adapter: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "file").touch()
     assert main(whole(adapter, option, str(tmp_path / given))) == 2
@@ -68,7 +73,9 @@ def test_what_cannot_be_written_is_refused_before_anything_runs(
 def ran_as_an_ordinary_user(*words: str) -> subprocess.CompletedProcess[str]:
     """Run without root's right to enter every folder."""
     drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
-    if drop and (not shutil.which("setpriv") or subprocess.run([*drop, "true"], check=False).returncode):
+    if drop and (
+        not shutil.which("setpriv") or subprocess.run([*drop, "true"], check=False).returncode
+    ):
         pytest.skip("root cannot give up its rights here: no setpriv of util-linux, or it may not")
     return subprocess.run(
         [*drop, sys.executable, "-m", "healthcheck", *words],
@@ -99,7 +106,9 @@ def test_any_name_that_a_file_may_have_is_written_to(adapter: Path, tmp_path: Pa
 
 
 @pytest.mark.process
-def test_the_page_of_an_earlier_run_is_not_named_as_that_of_this_one(adapter: Path, tmp_path: Path) -> None:
+def test_the_page_of_an_earlier_run_is_not_named_as_that_of_this_one(
+    adapter: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "o"
     words = verify(adapter, "--quiet", "--out", str(out))
     assert f"Report: {out / 'report.html'}" in ran(*words).stdout
@@ -148,7 +157,9 @@ def test_a_probe_without_a_server_leaves_no_folder(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_report_without_samples_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_without_samples_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = str(tmp_path / "run")
     assert main(["probe", "http://127.0.0.1:9", "--out", folder]) == 3
     assert f"Report: {folder}/report.html" in capsys.readouterr().out
@@ -169,7 +180,10 @@ def test_no_control_character_of_its_input_reaches_the_terminal(
 
 @pytest.mark.process
 def test_a_device_is_written_to(adapter: Path) -> None:
-    assert ran(*verify(adapter, "--quiet", "--json", os.devnull, "--junit", os.devnull)).returncode == 0
+    assert (
+        ran(*verify(adapter, "--quiet", "--json", os.devnull, "--junit", os.devnull)).returncode
+        == 0
+    )
 
 
 def test_a_report_that_cannot_be_written_after_all_is_kept_elsewhere(
@@ -241,7 +255,9 @@ def test_one_cause_of_many_checks_is_said_once(tmp_path: Path) -> None:
     words = ("probe", "http://127.0.0.1:9")
     loud = ran(*words, "--out", str(tmp_path / "loud")).stdout
     quiet = ran(*words, "--quiet", "--out", str(tmp_path / "quiet")).stdout
-    assert loud.count("no server answers at http://127.0.0.1:9") == 2  # with the check, and as the next step
+    assert (
+        loud.count("no server answers at http://127.0.0.1:9") == 2
+    )  # with the check, and as the next step
     assert re.search(rf"probe/completes +and {len(CHECKS) - 1} more$", loud, re.MULTILINE)
     assert quiet.count("no server answers") == 1
     assert "probe/completes and " in quiet

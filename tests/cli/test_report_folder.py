@@ -33,7 +33,19 @@ def url() -> Iterator[str]:
 
 def probed(url: str, out: Path, *words: str) -> int:
     return main(
-        ["verify", "--url", url, "--problems", "30", "--samples", "1", "--quiet", "--out", str(out), *words]
+        [
+            "verify",
+            "--url",
+            url,
+            "--problems",
+            "30",
+            "--samples",
+            "1",
+            "--quiet",
+            "--out",
+            str(out),
+            *words,
+        ]
     )
 
 
@@ -45,7 +57,9 @@ def test_a_run_with_a_probe_can_be_repeated_into_its_folder(url: str, tmp_path: 
     first = (out / "logs" / "samples.jsonl").read_bytes()
     assert probed(url, out, "--temperature", "0.5") == 0
     assert (out / "logs" / "samples.jsonl").read_bytes() != first
-    assert json.loads((out / "report.json").read_text())["provenance"]["probe"]["temperature"] == 0.5
+    assert (
+        json.loads((out / "report.json").read_text())["provenance"]["probe"]["temperature"] == 0.5
+    )
     assert (out / "notes.txt").read_text() == (out / "logs" / "mine.log").read_text() == "mine"
 
 
@@ -81,7 +95,15 @@ def test_the_report_on_another_repository_is_kept(adapter: Path, tmp_path: Path)
 
 
 def test_the_same_repository_is_overwritten_after_a_change(adapter: Path, tmp_path: Path) -> None:
-    words = ["verify", str(adapter), "--until", "plan", "--quiet", "--out", str(tmp_path / "report")]
+    words = [
+        "verify",
+        str(adapter),
+        "--until",
+        "plan",
+        "--quiet",
+        "--out",
+        str(tmp_path / "report"),
+    ]
     assert main(words) == 0
     (adapter / "deploy.sh").write_text(GOOD_SCRIPT.replace("8000", "8001"))
     git(adapter, "commit", "-qam", "wrong")
@@ -109,7 +131,9 @@ def test_what_is_no_report_on_this_repository_is_refused(
     assert (tmp_path / "report.json").read_text() == content
 
 
-def test_a_run_of_the_probe_is_continued_by_probe_alone(url: str, adapter: Path, tmp_path: Path) -> None:
+def test_a_run_of_the_probe_is_continued_by_probe_alone(
+    url: str, adapter: Path, tmp_path: Path
+) -> None:
     run = str(tmp_path / "run")
     words = ["probe", url, "--problems", "30", "--samples", "1", "--quiet"]
     assert main([*words, "--out", run]) == 0
@@ -142,7 +166,10 @@ def test_the_earlier_report_stays_if_nobody_answers_any_more(url: str, tmp_path:
 def test_the_report_is_named_only_where_there_is_one(adapter: Path, tmp_path: Path) -> None:
     words = ("verify", str(adapter), "--until", "repo")
     assert "; why skipped: --verbose\n" in ran(*words).stdout
-    assert "; why skipped: --verbose, or the report\n" in ran(*words, "--out", str(tmp_path / "o")).stdout
+    assert (
+        "; why skipped: --verbose, or the report\n"
+        in ran(*words, "--out", str(tmp_path / "o")).stdout
+    )
 
 
 def test_the_page_is_there_before_the_verdict_is_printed(adapter: Path, tmp_path: Path) -> None:
@@ -157,5 +184,8 @@ def test_the_page_is_there_before_the_verdict_is_printed(adapter: Path, tmp_path
             return super().write(text)
 
     with contextlib.redirect_stdout(Watched()) as printed:
-        assert main(["verify", str(adapter), "--until", "repo", "--quiet", "--out", str(page.parent)]) == 0
+        assert (
+            main(["verify", str(adapter), "--until", "repo", "--quiet", "--out", str(page.parent)])
+            == 0
+        )
     assert printed.there is True

@@ -28,16 +28,25 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """The address of `npu-adapter simulate`."""
-    with subprocess.Popen([*KIT, "simulate", "--port", "0"], stderr=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(
+        [*KIT, "simulate", "--port", "0"], stderr=subprocess.PIPE, text=True
+    ) as server:
         assert server.stderr is not None
-        yield next(word for word in server.stderr.readline().split() if word.startswith("http://")).rstrip(",")
+        yield next(
+            word for word in server.stderr.readline().split() if word.startswith("http://")
+        ).rstrip(",")
         server.terminate()
         assert server.wait() == 0
 
 
 def ran(room: Path, *words: str) -> tuple[int, str]:
     done = subprocess.run(
-        [*KIT, *words], cwd=room, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        [*KIT, *words],
+        cwd=room,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout + done.stderr
@@ -73,7 +82,9 @@ def test_a_server_is_measured(room: Path, url: str) -> None:
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
-def test_a_command_does_what_it_is_for(room: Path, words: tuple[str, ...], status: int, says: str) -> None:
+def test_a_command_does_what_it_is_for(
+    room: Path, words: tuple[str, ...], status: int, says: str
+) -> None:
     done = ran(room, *words)
     assert done[0] == status, done[1]
     assert says in done[1]

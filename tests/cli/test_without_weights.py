@@ -18,7 +18,9 @@ BAD_SCRIPT = GOOD_SCRIPT.replace("8000", "8001")
 
 
 @pytest.mark.parametrize(("stage", "asked"), [("repo", "repo only"), ("plan", "repo to plan")])
-def test_a_stage_that_needs_no_weights_is_ready_without_them(adapter: Path, stage: str, asked: str) -> None:
+def test_a_stage_that_needs_no_weights_is_ready_without_them(
+    adapter: Path, stage: str, asked: str
+) -> None:
     done = ran("verify", str(adapter), "--until", stage, "--json", "-")
     report = json.loads(done.stdout)
     assert (done.returncode, report["verdict"], report["asked"]) == (0, "ready", asked)
@@ -30,7 +32,9 @@ def test_without_a_last_stage_the_verdict_is_inconclusive(adapter: Path, tmp_pat
     done = ran("verify", str(adapter), "--json", str(tmp_path / "r.json"), "--junit", str(junit))
     report = json.loads((tmp_path / "r.json").read_text())
     assert done.returncode == 3
-    assert "Verdict: inconclusive: the weights were not checked: pass --weights DIR\n" in done.stdout
+    assert (
+        "Verdict: inconclusive: the weights were not checked: pass --weights DIR\n" in done.stdout
+    )
     assert report["next_step"] == f"npu-adapter verify {adapter} --weights DIR"
     assert {check["stage"] for check in report["checks"]} == {"repo", "plan", "weights"}
     assert ET.parse(junit).getroot().get("errors") == "1"
@@ -40,7 +44,9 @@ def test_a_failure_without_weights_is_one(tmp_path: Path) -> None:
     root = repository(tmp_path / "r", {"deploy.sh": BAD_SCRIPT})
     done = ran("verify", str(root), "--quiet")
     assert done.returncode == 1
-    assert done.stdout.endswith("Verdict: not ready: plan/port failed; 1 unsettled: weights/present\n")
+    assert done.stdout.endswith(
+        "Verdict: not ready: plan/port failed; 1 unsettled: weights/present\n"
+    )
 
 
 def test_a_repair_needs_no_weights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

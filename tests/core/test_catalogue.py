@@ -19,7 +19,9 @@ VALUES = (1, 1.5, "x")
 
 def with_places() -> list[tuple[str, str]]:
     """Templates that have places, and what is said for them."""
-    said = (pair for language in set(Language) - {Language.ENGLISH} for pair in translations(language))
+    said = (
+        pair for language in set(Language) - {Language.ENGLISH} for pair in translations(language)
+    )
     return [(template, text) for template, text in said if has_places(template)]
 
 
@@ -39,7 +41,11 @@ def wrong(template: str, said: str) -> str:
             return f"has {names(said)}, not {names(template)}"
     except ValueError as error:
         return str(error)
-    return "" if fitting(template, said) >= fitting(template, template) else "cannot hold what the template can"
+    return (
+        ""
+        if fitting(template, said) >= fitting(template, template)
+        else "cannot hold what the template can"
+    )
 
 
 def fitting(template: str, said: str) -> set[object]:
@@ -69,7 +75,9 @@ def formatted(template: str, said: str, value: object) -> bool:
 def test_a_translation_has_the_places_of_its_template() -> None:
     messages = with_places()
     assert len(messages) > 500
-    assert {template: problem for template, said in messages if (problem := wrong(template, said))} == {}
+    assert {
+        template: problem for template, said in messages if (problem := wrong(template, said))
+    } == {}
 
 
 @pytest.mark.parametrize(

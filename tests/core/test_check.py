@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from healthcheck import contract
-from healthcheck.core.check import Check, Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.core.check import (
+    Check,
+    Findings,
+    NotApplicable,
+    check,
+    fail,
+    note,
+    unsettled,
+    warn,
+)
 from healthcheck.core.records import Finding, Level, Outcome, Stage
 
 
@@ -41,7 +50,9 @@ UNSETTLED = unsettled(expected="a free port", seen="a taken one", fix="stop it")
         ((UNSETTLED, FAIL), Outcome.FAIL, False),
     ],
 )
-def test_the_gravest_finding_decides(findings: tuple[Finding, ...], outcome: Outcome, settled: bool) -> None:
+def test_the_gravest_finding_decides(
+    findings: tuple[Finding, ...], outcome: Outcome, settled: bool
+) -> None:
     result = declared(*findings).judge("facts")
     assert (result.outcome, result.settled) == (outcome, settled)
     assert result.findings == findings
@@ -78,7 +89,11 @@ def test_a_check_that_does_not_apply_is_skipped_in_any_row() -> None:
         yield
 
     result = example.judge("facts", DOUBT)
-    assert (result.outcome, result.because, result.settled) == (Outcome.SKIP, "another engine", True)
+    assert (result.outcome, result.because, result.settled) == (
+        Outcome.SKIP,
+        "another engine",
+        True,
+    )
 
 
 def test_not_applicable_is_a_skip_with_its_reason() -> None:
@@ -90,7 +105,11 @@ def test_not_applicable_is_a_skip_with_its_reason() -> None:
         yield note("unreached")
 
     result = image.judge("text")
-    assert (result.outcome, result.because, result.settled) == (Outcome.SKIP, "a text task has no pictures", True)
+    assert (result.outcome, result.because, result.settled) == (
+        Outcome.SKIP,
+        "a text task has no pictures",
+        True,
+    )
 
 
 def test_a_crash_is_the_kits_error() -> None:

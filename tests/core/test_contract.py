@@ -19,7 +19,9 @@ def test_the_values_are_those_of_the_sentences() -> None:
     assert all(task.value in contract.TASK_TYPES.sentence for task in contract.Task)
 
 
-@pytest.mark.parametrize("rule", [value for value in vars(contract).values() if isinstance(value, Rule)])
+@pytest.mark.parametrize(
+    "rule", [value for value in vars(contract).values() if isinstance(value, Rule)]
+)
 def test_a_quoted_rule_says_how_sure_it_is_and_where_it_was_read(rule: Rule) -> None:
     said = rule.quote()
     assert said.startswith(f"“{rule.sentence}” — {rule.source}, {rule.status.value}, read 20")
@@ -28,5 +30,9 @@ def test_a_quoted_rule_says_how_sure_it_is_and_where_it_was_read(rule: Rule) -> 
 
 
 def test_only_what_is_known_of_the_client_is_an_inference() -> None:
-    rules = {name: value.status for name, value in vars(contract).items() if isinstance(value, Rule)}
-    assert [name for name, status in rules.items() if status is Status.INFERRED] == ["CLIENT_IS_AISBENCH"]
+    rules = {
+        name: value.status for name, value in vars(contract).items() if isinstance(value, Rule)
+    }
+    assert [name for name, status in rules.items() if status is Status.INFERRED] == [
+        "CLIENT_IS_AISBENCH"
+    ]

@@ -68,7 +68,9 @@ CUT_LIMITS = (
 
 
 @pytest.mark.parametrize(
-    ("detector", "beyond", "within"), [limit[1:] for limit in LIMITS], ids=[limit[0] for limit in LIMITS]
+    ("detector", "beyond", "within"),
+    [limit[1:] for limit in LIMITS],
+    ids=[limit[0] for limit in LIMITS],
 )
 def test_a_detector_begins_at_its_limit(detector: str, beyond: str, within: str) -> None:
     judge = DETECTORS[detector] if detector in DETECTORS else ENDING_DETECTORS[detector]
@@ -76,7 +78,9 @@ def test_a_detector_begins_at_its_limit(detector: str, beyond: str, within: str)
 
 
 @pytest.mark.parametrize(
-    ("detector", "beyond", "within"), [limit[1:] for limit in CUT_LIMITS], ids=[limit[0] for limit in CUT_LIMITS]
+    ("detector", "beyond", "within"),
+    [limit[1:] for limit in CUT_LIMITS],
+    ids=[limit[0] for limit in CUT_LIMITS],
 )
 def test_one_of_endings_begins_sooner_where_max_tokens_cut_the_text(
     detector: str, beyond: str, within: str

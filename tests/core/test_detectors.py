@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given, settings, strategies
 
 from healthcheck.stages.probe.problems import FAMILIES, TIERS, generate
-from healthcheck.text.degenerate import DETECTORS, ENDING_DETECTORS, breaks_off, dominant_script, flags
+from healthcheck.text.degenerate import (
+    DETECTORS,
+    ENDING_DETECTORS,
+    breaks_off,
+    dominant_script,
+    flags,
+)
 from tests.support.answers import labelled
 from tests.support.rows import rows
 
@@ -113,7 +119,9 @@ def test_broken_texts_set_their_detector_off(name: str, text: str) -> None:
     assert name in flags(text, cut=name != "empty")
 
 
-@pytest.mark.parametrize("text", ["The answer is 18. " * 40, "so it is " * 60, "!" * 40, "-" * 5000, "0 1 " * 1000])
+@pytest.mark.parametrize(
+    "text", ["The answer is 18. " * 40, "so it is " * 60, "!" * 40, "-" * 5000, "0 1 " * 1000]
+)
 def test_what_no_model_says_is_seen_however_it_ended(text: str) -> None:
     assert flags(text)
 
@@ -137,10 +145,18 @@ def test_the_script_of_an_answer_is_told(text: str, script: str) -> None:
 
 def test_random_tokens_of_many_scripts_are_seen() -> None:
     draw = random.Random(5)
-    ranges = ((0x61, 0x7A), (0x430, 0x44F), (0x4E00, 0x9FA5), (0xAC00, 0xD7A3), (0x5D0, 0x5EA), (0xE01, 0xE2E))
+    ranges = (
+        (0x61, 0x7A),
+        (0x430, 0x44F),
+        (0x4E00, 0x9FA5),
+        (0xAC00, 0xD7A3),
+        (0x5D0, 0x5EA),
+        (0xE01, 0xE2E),
+    )
     for _ in range(50):
         words = [
-            "".join(chr(draw.randint(*draw.choice(ranges))) for _ in range(draw.randint(1, 6))) for _ in range(30)
+            "".join(chr(draw.randint(*draw.choice(ranges))) for _ in range(draw.randint(1, 6)))
+            for _ in range(30)
         ]
         assert "mixed_scripts" in flags(" ".join(words))
 
@@ -155,7 +171,10 @@ def test_detectors_take_any_text(text: str) -> None:
             assert ending(text, cut) in {True, False}
 
 
-@given(piece=strategies.text(min_size=1, max_size=60, alphabet="abcdefgh ,."), start=strategies.text(max_size=30))
+@given(
+    piece=strategies.text(min_size=1, max_size=60, alphabet="abcdefgh ,."),
+    start=strategies.text(max_size=30),
+)
 def test_any_piece_said_often_enough_is_a_loop(piece: str, start: str) -> None:
     repeats = max(5, 60 // len(piece) + 2)
     text = (start + piece * repeats).rstrip()

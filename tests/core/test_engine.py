@@ -7,12 +7,22 @@ import pytest
 from healthcheck.core.check import Check, Findings, NotApplicable, check, fail, unsettled
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Silent
-from healthcheck.core.records import CheckResult, Outcome, Report, Stage, Verdict, exit_status, verdict_of
+from healthcheck.core.records import (
+    CheckResult,
+    Outcome,
+    Report,
+    Stage,
+    Verdict,
+    exit_status,
+    verdict_of,
+)
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.text.messages import msg
 
 
-def make(id: str, *, requires: tuple[str, ...] = (), broken: bool = False, crashes: bool = False) -> Check[str]:
+def make(
+    id: str, *, requires: tuple[str, ...] = (), broken: bool = False, crashes: bool = False
+) -> Check[str]:
     @check(id, id, stage=Stage.PLAN, why="for the test", requires=requires)
     def made(facts: str) -> Findings:
         """A page."""
@@ -39,7 +49,10 @@ def test_facts_are_gathered_once_and_every_check_sees_them() -> None:
 
 def test_a_failed_prerequisite_skips_its_dependants_and_is_named() -> None:
     ledger = Ledger(Silent())
-    ledger.judge([make("a", broken=True), make("b", requires=("a",)), make("c", requires=("b",))], lambda: "facts")
+    ledger.judge(
+        [make("a", broken=True), make("b", requires=("a",)), make("c", requires=("b",))],
+        lambda: "facts",
+    )
     assert outcomes(ledger) == {"a": Outcome.FAIL, "b": Outcome.SKIP, "c": Outcome.SKIP}
     assert "a failed" in ledger.results[1].because
     assert ledger.results[2].because == "a failed"
@@ -64,7 +77,10 @@ def report(*checks: Check[str], stopped: str = "") -> Report:
     ledger = Ledger(Silent())
     ledger.judge(checks, lambda: "facts")
     return Report(
-        verdict=verdict_of(ledger.results, stopped=stopped), results=ledger.results, asked="plan", stopped=stopped
+        verdict=verdict_of(ledger.results, stopped=stopped),
+        results=ledger.results,
+        asked="plan",
+        stopped=stopped,
     )
 
 
@@ -123,8 +139,13 @@ def test_a_doubt_about_the_row_leaves_open_what_depends_on_it() -> None:
 def test_every_prerequisite_counts() -> None:
     ledger = Ledger(Silent(), waived={"waived": "--skip"})
     requires = ("waived", "unknown", "bad")
-    ledger.judge([make("waived"), make("bad", broken=True), make("last", requires=requires)], lambda: "facts")
-    assert (ledger.result("last").outcome, ledger.result("last").because) == (Outcome.SKIP, "bad failed")
+    ledger.judge(
+        [make("waived"), make("bad", broken=True), make("last", requires=requires)], lambda: "facts"
+    )
+    assert (ledger.result("last").outcome, ledger.result("last").because) == (
+        Outcome.SKIP,
+        "bad failed",
+    )
 
 
 def test_a_skip_names_the_first_of_its_causes_that_gave_no_answer() -> None:
@@ -135,10 +156,18 @@ def test_a_skip_names_the_first_of_its_causes_that_gave_no_answer() -> None:
         yield
 
     crash = make("a", crashes=True)
-    checks = [crash, make("b", requires=("a",)), make("c", requires=("b",)), other, make("d", requires=("other",))]
+    checks = [
+        crash,
+        make("b", requires=("a",)),
+        make("c", requires=("b",)),
+        other,
+        make("d", requires=("other",)),
+    ]
     ledger = Ledger(Silent())
     ledger.judge(checks, lambda: "facts")
-    because = {result.id: result.because for result in ledger.results if result.outcome is Outcome.SKIP}
+    because = {
+        result.id: result.because for result in ledger.results if result.outcome is Outcome.SKIP
+    }
     assert because == {
         "b": "a gave no answer",
         "c": "a gave no answer",
@@ -168,9 +197,13 @@ def test_results_are_shown_as_they_are_kept_and_without_secrets() -> None:
 
     shown = Shown()
     ledger = Ledger(shown)
-    ledger.judge([make("a"), make("b", broken=True)], lambda: "vllm serve /m --api-key Zq7-vT.9xK_w2Lm4")
+    ledger.judge(
+        [make("a"), make("b", broken=True)], lambda: "vllm serve /m --api-key Zq7-vT.9xK_w2Lm4"
+    )
     assert tuple(shown.results) == ledger.results
-    assert [finding.seen for finding in ledger.result("b").findings] == ["vllm serve /m --api-key removed"]
+    assert [finding.seen for finding in ledger.result("b").findings] == [
+        "vllm serve /m --api-key removed"
+    ]
 
 
 def test_facts_that_cannot_be_gathered() -> None:
@@ -208,5 +241,9 @@ def test_a_launch_settles_what_the_plan_left_open() -> None:
     assert not ledger.result("plan/open").settled
     ledger.settle(Stage.PLAN, "the launch answered")
     settled = ledger.result("plan/open")
-    assert (settled.outcome, settled.settled, settled.because) == (Outcome.WARN, True, "the launch answered")
+    assert (settled.outcome, settled.settled, settled.because) == (
+        Outcome.WARN,
+        True,
+        "the launch answered",
+    )
     assert ledger.result("bad").outcome is Outcome.FAIL

@@ -20,7 +20,9 @@ from healthcheck.system.json_text import JsonError, load_few
         ['"', "\\", '\\"', ","] * 25,
     ],
 )
-def test_values_count_and_what_strings_hold_does_not(value: list[object] | dict[str, object]) -> None:
+def test_values_count_and_what_strings_hold_does_not(
+    value: list[object] | dict[str, object],
+) -> None:
     text = json.dumps(value).encode()
     most = 101 if isinstance(value, dict) else 2 * len(value) if value[0] in ([], {}) else 100
     assert load_few(text, object, most) == value

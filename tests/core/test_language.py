@@ -25,7 +25,9 @@ FIXED = re.compile(
 
 
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.parametrize("language", OTHERS)
@@ -46,9 +48,14 @@ def fixed(message: str) -> set[str]:
 def test_pages_are_translated_and_keep_their_examples(language):
     """A new one has its translation by the next release, which `make_messages.py --release` demands."""
     code = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-    pages = [(page, catalogue.in_language(page, translation(language).look_up)) for page in catalogue.pages()]
+    pages = [
+        (page, catalogue.in_language(page, translation(language).look_up))
+        for page in catalogue.pages()
+    ]
     assert sum(page.title != other.title for page, other in pages) > 80
-    assert [page.id for page, other in pages if code.findall(other.body) != code.findall(page.body)] == []
+    assert [
+        page.id for page, other in pages if code.findall(other.body) != code.findall(page.body)
+    ] == []
 
 
 @rows(
@@ -70,7 +77,9 @@ def test_the_language_of_a_locale(variables, language):
     assert of_the_user(variables) is language
 
 
-@given(st.lists(st.sampled_from(["a b", "- c", "\n", "\n\n", "```sh\nd\n```", " ", "e"]), max_size=12))
+@given(
+    st.lists(st.sampled_from(["a b", "- c", "\n", "\n\n", "```sh\nd\n```", " ", "e"]), max_size=12)
+)
 def test_a_text_that_nobody_translates_stays(parts):
     text = "\n".join(parts)
     assert translated(text, str) == text

@@ -46,11 +46,15 @@ def test_parts_stay_byte_for_byte(parts: list[str], separator: str) -> None:
         (joined(", ", []), ""),
     ],
 )
-def test_a_blank_of_the_template_goes_between_chinese_and_chinese(message: Message, said: str) -> None:
+def test_a_blank_of_the_template_goes_between_chinese_and_chinese(
+    message: Message, said: str
+) -> None:
     assert message.said(Catalogue()) == said
 
 
-@pytest.mark.parametrize("values", [{"a": "one"}, {"a": "one", "c": "two"}, {"a": "one", "b": "two", "c": "three"}])
+@pytest.mark.parametrize(
+    "values", [{"a": "one"}, {"a": "one", "c": "two"}, {"a": "one", "b": "two", "c": "three"}]
+)
 def test_the_keywords_are_the_placeholders(values: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="has the placeholders a, b"):
         msg("{a} of {b}", **values)

@@ -18,13 +18,22 @@ def test_the_server_is_shown_as_it_was_recorded_without_keys() -> None:
     recorded = replace(
         recorded,
         argv=("/weights", "--api-key", "s3cret", "--port", "8000"),
-        env={"VLLM_USE_V1": "1", "HF_TOKEN": "hf_x", "HOME": "/root", "ASCEND_RT_VISIBLE_DEVICES": "0,1"},
+        env={
+            "VLLM_USE_V1": "1",
+            "HF_TOKEN": "hf_x",
+            "HOME": "/root",
+            "ASCEND_RT_VISIBLE_DEVICES": "0,1",
+        },
     )
     assert ran.server(recorded) == {
         "engine": "vllm",
         "arguments": ["/weights", "--api-key", "removed", "--port", "8000"],
         "started_by": "deploy.sh:2",
-        "environment": {"ASCEND_RT_VISIBLE_DEVICES": "0,1", "HF_TOKEN": "removed", "VLLM_USE_V1": "1"},
+        "environment": {
+            "ASCEND_RT_VISIBLE_DEVICES": "0,1",
+            "HF_TOKEN": "removed",
+            "VLLM_USE_V1": "1",
+        },
     }
 
 

@@ -74,7 +74,9 @@ def test_where_the_name_is_plain_a_weak_secret_is_removed(line: str) -> None:
 
 @rows("secret", SHAPED)
 @rows("around", ["{}", "token {} is invalid", "x={},", "'{}'", "/cache/{}/x"])
-def test_what_has_the_shape_of_a_secret_is_removed_wherever_it_stands(secret: str, around: str) -> None:
+def test_what_has_the_shape_of_a_secret_is_removed_wherever_it_stands(
+    secret: str, around: str
+) -> None:
     assert without_secrets(around.format(secret)) == around.format(REMOVED)
 
 
@@ -82,7 +84,12 @@ ENDS = (
     "key", "secret", "token", "password", "passwd", "passphrase", "pass", "pwd", "credential", "signature", "auth", "pat",
     "authorization",
 )  # fmt: skip
-STYLES = (str.lower, str.upper, lambda name: name.replace("_", "-"), lambda name: name.title().replace("_", ""))
+STYLES = (
+    str.lower,
+    str.upper,
+    lambda name: name.replace("_", "-"),
+    lambda name: name.title().replace("_", ""),
+)
 LAYOUTS = (
     "export {}={}", "{}='{}'", "{} := {}", "{}: {}", '  {}: "{}"', "- name: {}\n  value: {}", '{{"{}": "{}", "a": 1}}',
     '{{\\"{}\\":\\"{}\\"}}', '{{"name": "{}", "value": "{}"}}', "vllm serve /m --{} {} --port 8000", "--{}={}",
@@ -118,7 +125,10 @@ def test_what_is_no_secret_stays(line: str) -> None:
 
 def test_recorded_failures_stay_as_they_are() -> None:
     """Diagnoses read and quote these lines."""
-    logs = [toml_text.load(file.read_bytes(), file.name) for file in (ROOT / "tests/service/data").glob("*.toml")]
+    logs = [
+        toml_text.load(file.read_bytes(), file.name)
+        for file in (ROOT / "tests/service/data").glob("*.toml")
+    ]
     lines = [line for log in logs for each in log["log"] for line in each["lines"]]
     assert len(lines) > 1000
     changed = [line for line in lines if without_secrets(line) != line]
@@ -136,24 +146,37 @@ def test_the_words_of_the_kit_are_no_secrets() -> None:
 
 
 def test_a_message_keeps_its_template_and_a_secret_beside_its_name_goes() -> None:
-    message = msg("{command} failed: {why}", command=f"curl --token {SECRET}", why="unbound variable")
+    message = msg(
+        "{command} failed: {why}", command=f"curl --token {SECRET}", why="unbound variable"
+    )
     assert without_secrets(message) == msg(
         "{command} failed: {why}", command=f"curl --token {REMOVED}", why="unbound variable"
     )
     assert isinstance(without_secrets(message), Message)
-    assert without_secrets(msg("{name}={value}", name="HF_TOKEN", value="hunter")) == f"HF_TOKEN={REMOVED}"
+    assert (
+        without_secrets(msg("{name}={value}", name="HF_TOKEN", value="hunter"))
+        == f"HF_TOKEN={REMOVED}"
+    )
 
 
 def test_a_known_value_is_removed_wherever_it_stands() -> None:
-    redact = redactor({"DB_PASSWORD": "correct horse", "PORT": "8000", "SHORT_TOKEN": "a", "KEY_FILE": "/x/y"})
-    assert redact("connected with correct horse on 8000, a /x/y") == "connected with removed on 8000, a /x/y"
+    redact = redactor(
+        {"DB_PASSWORD": "correct horse", "PORT": "8000", "SHORT_TOKEN": "a", "KEY_FILE": "/x/y"}
+    )
+    assert (
+        redact("connected with correct horse on 8000, a /x/y")
+        == "connected with removed on 8000, a /x/y"
+    )
 
 
 def test_of_two_known_values_the_longer_is_removed_whole() -> None:
     longer, shorter = "correct horse battery", "correct horse"
     for values in ([longer, shorter], [shorter, longer]):
         redact = redactor({f"DB{number}_PASSWORD": value for number, value in enumerate(values)})
-        assert redact(f"connected with {longer} and {shorter}") == f"connected with {REMOVED} and {REMOVED}"
+        assert (
+            redact(f"connected with {longer} and {shorter}")
+            == f"connected with {REMOVED} and {REMOVED}"
+        )
 
 
 def test_without_known_values_a_text_stays() -> None:
@@ -163,7 +186,9 @@ def test_without_known_values_a_text_stays() -> None:
 def quoting(words: str) -> Report:
     """A report that has these words wherever it can quote something."""
     evidence = {"words": words, "more": [words, {"deep": words}]}
-    finding = Finding(level=Level.FAIL, expected=words, seen=words, fix=words, where=words, evidence=evidence)
+    finding = Finding(
+        level=Level.FAIL, expected=words, seen=words, fix=words, where=words, evidence=evidence
+    )
     result = CheckResult(
         id="a", stage=Stage.PLAN, title="A", outcome=Outcome.FAIL, why="for the test", because=words,
         findings=(finding, finding),
@@ -175,7 +200,9 @@ def quoting(words: str) -> Report:
 
 
 def test_every_text_of_a_report_is_reached() -> None:
-    assert redacted(quoting(f"--api-key {SECRET}"), without_secrets) == quoting(f"--api-key {REMOVED}")
+    assert redacted(quoting(f"--api-key {SECRET}"), without_secrets) == quoting(
+        f"--api-key {REMOVED}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -193,7 +220,16 @@ def test_values_inside_are_reached() -> None:
         "tokens": 3,
     }
     assert redacted(value, without_secrets) == {
-        "command": ["vllm", "serve", "--api-key", REMOVED, "--port", "8000", "--env", f"A_TOKEN={REMOVED}"],
+        "command": [
+            "vllm",
+            "serve",
+            "--api-key",
+            REMOVED,
+            "--port",
+            "8000",
+            "--env",
+            f"A_TOKEN={REMOVED}",
+        ],
         "env": {"HF_TOKEN": REMOVED, "PORT": "1", "PWD": "/x"},
         "api_key": "--api-key",
         "tokens": 3,

@@ -28,11 +28,14 @@ when = 1979-05-27T07:32:00.999Z
 
 
 # Of adapter.toml and pyproject.toml it is a finding: tests/verify/test_settings.py. Of a job file: test_jobs.py.
-@pytest.mark.parametrize("text", [f"{LONG_KEY} = 1", f"[{LONG_KEY}]", f"[[{LONG_KEY}]]", f"x = {{{LONG_KEY} = 1}}"])
+@pytest.mark.parametrize(
+    "text", [f"{LONG_KEY} = 1", f"[{LONG_KEY}]", f"[[{LONG_KEY}]]", f"x = {{{LONG_KEY} = 1}}"]
+)
 def test_the_file_of_a_probe_is_refused_where_it_is_deep(text: str, tmp_path: Path) -> None:
     (tmp_path / "probe.toml").write_text(f"# one\n\n{text}\n")
     with pytest.raises(
-        UsageError, match=rf"probe.toml has a key of more than {MAX_KEY_PARTS} .*in line 3, and is not read"
+        UsageError,
+        match=rf"probe.toml has a key of more than {MAX_KEY_PARTS} .*in line 3, and is not read",
     ):
         from_file(tmp_path / "probe.toml")
 
@@ -41,8 +44,14 @@ def test_the_file_of_a_probe_is_refused_where_it_is_deep(text: str, tmp_path: Pa
     ("deepest", "deeper"),
     [
         (".".join("a" * MAX_KEY_PARTS) + "=1", ".".join("a" * (MAX_KEY_PARTS + 1)) + "=1"),
-        ('""."."' + " . '.'" * (MAX_KEY_PARTS - 2) + "=1", '""."."' + " . '.'" * (MAX_KEY_PARTS - 1) + "=1"),
-        (f"a={'[' * MAX_DEPTH}{']' * MAX_DEPTH}", f"a={'[' * (MAX_DEPTH + 1)}{']' * (MAX_DEPTH + 1)}"),
+        (
+            '""."."' + " . '.'" * (MAX_KEY_PARTS - 2) + "=1",
+            '""."."' + " . '.'" * (MAX_KEY_PARTS - 1) + "=1",
+        ),
+        (
+            f"a={'[' * MAX_DEPTH}{']' * MAX_DEPTH}",
+            f"a={'[' * (MAX_DEPTH + 1)}{']' * (MAX_DEPTH + 1)}",
+        ),
         ("a=[" + "[]," * (MAX_PARTS - 1) + "]", "a=[" + "[]," * MAX_PARTS + "]"),
         (f"a = '{'.[{' * MAX_PARTS}'", f"a = '''{'.[{' * MAX_PARTS}''' . b"),
     ],
@@ -60,7 +69,9 @@ def test_strings_and_comments_do_not_count() -> None:
     assert found['quoted.key with " and \\'] == "C:\\"
 
 
-@pytest.mark.parametrize("text", [b"\xff", "a = 1_" + "1" * 5000, "a = ", '"""', "a = 'x", 'a = "\\'])
+@pytest.mark.parametrize(
+    "text", [b"\xff", "a = 1_" + "1" * 5000, "a = ", '"""', "a = 'x", 'a = "\\']
+)
 def test_what_is_no_toml_is_said_to_be_none(text: str | bytes) -> None:
     with pytest.raises(TomlError):
         load(text, "x")

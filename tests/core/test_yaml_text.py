@@ -23,7 +23,10 @@ def aliases(levels: int, merged: bool = False) -> str:
 @pytest.mark.parametrize(
     ("largest", "larger"),
     [
-        ("[" * (MAX_DEPTH - 1) + "1" + "]" * (MAX_DEPTH - 1), "[" * MAX_DEPTH + "1" + "]" * MAX_DEPTH),
+        (
+            "[" * (MAX_DEPTH - 1) + "1" + "]" * (MAX_DEPTH - 1),
+            "[" * MAX_DEPTH + "1" + "]" * MAX_DEPTH,
+        ),
         ("- " * (MAX_DEPTH - 1) + "1", "- " * MAX_DEPTH + "1"),
         (f"a: {'x' * (MAX_CHARACTERS - 3)}", f"a: {'x' * (MAX_CHARACTERS - 2)}"),
         (aliases(5), aliases(6)),
@@ -39,7 +42,9 @@ def test_the_bounds_are_where_they_are_said_to_be(largest: str, larger: str) -> 
 
 
 def test_anchors_and_merges_of_ordinary_size_are_read() -> None:
-    found = load("base: &base {dtype: float16, tp: 8}\nsmall: {<<: *base, tp: 1}\nlist: [*base, *base]\n")
+    found = load(
+        "base: &base {dtype: float16, tp: 8}\nsmall: {<<: *base, tp: 1}\nlist: [*base, *base]\n"
+    )
     assert isinstance(found, dict)
     assert found["small"] == {"dtype": "float16", "tp": 1}
     assert found["list"] == [{"dtype": "float16", "tp": 8}] * 2
@@ -52,7 +57,9 @@ def test_depth_counts_through_aliases() -> None:
         load("\n".join(lines))
 
 
-@pytest.mark.parametrize("text", ["? [a]\n: b", "a: !!python/object:os.system x", "a: [", "a: \x00"])
+@pytest.mark.parametrize(
+    "text", ["? [a]\n: b", "a: !!python/object:os.system x", "a: [", "a: \x00"]
+)
 def test_what_is_no_plain_yaml_is_an_error_and_no_bound(text: str) -> None:
     with pytest.raises(YamlError) as raised:
         load(text)
@@ -60,7 +67,9 @@ def test_what_is_no_plain_yaml_is_an_error_and_no_bound(text: str) -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("text", ["aliases(9)", "aliases(9, merged=True)", "'[' * 200_000", "'? ' * 100_000"])
+@pytest.mark.parametrize(
+    "text", ["aliases(9)", "aliases(9, merged=True)", "'[' * 200_000", "'? ' * 100_000"]
+)
 def test_a_small_text_takes_little_memory_and_time(text: str) -> None:
     code = (
         "from healthcheck.system.yaml_text import load, YamlBoundError\n"

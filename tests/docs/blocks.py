@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-_FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<body>.*?)^(?P=indent)```", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(
+    r"^(?P<indent> *)```(?P<language>\w*)\n(?P<body>.*?)^(?P=indent)```", re.MULTILINE | re.DOTALL
+)
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,9 @@ class Block:
 
 def documents() -> list[Path]:
     """What a person reads, without the pages that are written by a script."""
-    return [path for folder in ("", "docs", "docs/zh") for path in sorted((ROOT / folder).glob("*.md"))]
+    return [
+        path for folder in ("", "docs", "docs/zh") for path in sorted((ROOT / folder).glob("*.md"))
+    ]
 
 
 def blocks(document: Path) -> list[Block]:
@@ -34,10 +38,17 @@ def blocks(document: Path) -> list[Block]:
     found = []
     for match in _FENCE.finditer(document.read_text("utf-8")):
         body = re.sub(f"^{match['indent']}", "", match["body"], flags=re.MULTILINE)
-        found.append(Block(document=str(document.relative_to(ROOT)), language=match["language"], body=body))
+        found.append(
+            Block(document=str(document.relative_to(ROOT)), language=match["language"], body=body)
+        )
     return found
 
 
 def commands(document: Path) -> list[str]:
     """All shell commands of a document, in order."""
-    return [command for block in blocks(document) if block.language == "sh" for command in block.commands()]
+    return [
+        command
+        for block in blocks(document)
+        if block.language == "sh"
+        for command in block.commands()
+    ]

@@ -19,10 +19,25 @@ PAGE = ROOT / "docs" / "adding-a-check.md"
 
 def copy_of_the_project(folder: Path) -> Path:
     leave = shutil.ignore_patterns("__pycache__", ".*_cache")
-    for name in ("healthcheck", "scripts", "docs", "templates", "tests/docs", "tests/repo", "tests/support"):
+    for name in (
+        "healthcheck",
+        "scripts",
+        "docs",
+        "templates",
+        "tests/docs",
+        "tests/repo",
+        "tests/support",
+    ):
         shutil.copytree(ROOT / name, folder / name, ignore=leave)
     for name in (
-        *("CHANGELOG.md", "README.md", "README.zh-CN.md", "babel.cfg", "copier.yml", "hatch_build.py"),
+        *(
+            "CHANGELOG.md",
+            "README.md",
+            "README.zh-CN.md",
+            "babel.cfg",
+            "copier.yml",
+            "hatch_build.py",
+        ),
         *("pyproject.toml", "tests/conftest.py", "tests/test_architecture.py"),
     ):
         shutil.copy(ROOT / name, folder / name)
@@ -31,8 +46,14 @@ def copy_of_the_project(folder: Path) -> Path:
 
 def files(project: Path) -> dict[str, bytes]:
     """What git would see of the project."""
-    paths = [path for path in project.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
-    return {path.relative_to(project).as_posix(): path.read_bytes() for path in paths if path.suffix != ".mo"}
+    paths = [
+        path for path in project.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    ]
+    return {
+        path.relative_to(project).as_posix(): path.read_bytes()
+        for path in paths
+        if path.suffix != ".mo"
+    }
 
 
 @pytest.mark.slow
@@ -52,7 +73,9 @@ def test_the_worked_example_works(tmp_path: Path) -> None:
         "from healthcheck.stages.repo.checks.committed",
         f"{import_line}from healthcheck.stages.repo.checks.committed",
     )
-    checks.write_text(re.sub(r"(CHECKS: .* = \(\n.*?)^\)", rf"\1{entry})", text, flags=re.MULTILINE | re.DOTALL))
+    checks.write_text(
+        re.sub(r"(CHECKS: .* = \(\n.*?)^\)", rf"\1{entry})", text, flags=re.MULTILINE | re.DOTALL)
+    )
     changes = project / "CHANGELOG.md"
     changes.write_text(changes.read_text().replace("\n- ", f"\n{sentence}- ", 1))
     tries, messages = (block.commands() for block in shown if block.language == "sh")

@@ -31,7 +31,9 @@ from tests.support.extensions import installed
 pytestmark = pytest.mark.process
 
 CHINESE = [ROOT / "README.zh-CN.md", *(ROOT / "docs/zh").glob("*.md")]
-RUN = [path for path in documents() if path not in CHINESE]  # they have the commands of the English ones
+RUN = [
+    path for path in documents() if path not in CHINESE
+]  # they have the commands of the English ones
 DOCUMENTS = pytest.mark.parametrize("document", RUN, ids=lambda path: path.name)
 AISBENCH = ROOT / ".venv-aisbench"
 NOT_HERE = {
@@ -54,7 +56,9 @@ VERDICTS = {"runner": {0, 1}, "compare": {0, 1, 3}, "margin": {0, 3}, "diagnose"
 def parsed(command: str) -> argparse.Namespace:
     words = [word for word in shlex.split(command) if not re.match(r"[A-Z_]+=", word)]
     profile = (
-        contract.Service(file=words[words.index("--service") + 1]) if "--service" in words else contract.PUBLIC
+        contract.Service(file=words[words.index("--service") + 1])
+        if "--service" in words
+        else contract.PUBLIC
     )
     with contract.judging_for(profile):
         return whole_parser().parse_args(words[1:])
@@ -85,11 +89,17 @@ def test_each_command_exists(document: Path) -> None:
             assert shutil.which(Path(program).name, path=str(Path(sys.executable).parent)), command
         elif words[:3] == ["python3", "-m", "adapter"]:
             done = subprocess.run(
-                [sys.executable, "-m", "adapter", "--help"], cwd=ROOT, capture_output=True, text=True, check=False
+                [sys.executable, "-m", "adapter", "--help"],
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                check=False,
             )
             assert all(word in done.stdout for word in words if word.startswith("--")), command
         else:
-            assert program in {"cd", ".", "python3", "ais_bench"}, f"{command}: say here how it is tried"
+            assert program in {"cd", ".", "python3", "ais_bench"}, (
+                f"{command}: say here how it is tried"
+            )
 
 
 @pytest.fixture(scope="module")
@@ -120,18 +130,25 @@ def furniture(server: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name, data in report_of_the_client().items():
             archive.writestr(name, data)
     samples = map(json.loads, (folder / "run/logs/samples.jsonl").read_text("utf-8").splitlines())
-    (folder / "scored.jsonl").write_text("".join(json.dumps(each | {"reward": 0.5}) + "\n" for each in samples))
+    (folder / "scored.jsonl").write_text(
+        "".join(json.dumps(each | {"reward": 0.5}) + "\n" for each in samples)
+    )
     (folder / "room.toml").write_text("weight-limit-gb = 120\n")
     (folder / "judge.py").write_text("import sys\nfor _ in sys.stdin:\n    print(0.5)\n")
     if AISBENCH.exists():
         (folder / "aisbench").symlink_to(AISBENCH)
-    (folder / "deploy.log").write_text("INFO starting\r\nModuleNotFoundError: No module named 'torch_npu'\r\n")
+    (folder / "deploy.log").write_text(
+        "INFO starting\r\nModuleNotFoundError: No module named 'torch_npu'\r\n"
+    )
     return folder
 
 
 def report_of_the_client() -> dict[str, bytes]:
     """The files of a report over 20 problems with 5 samples, of which the second is wrong."""
-    told = [[f"The answer is {99 if sample == 1 else problem}" for sample in range(5)] for problem in range(20)]
+    told = [
+        [f"The answer is {99 if sample == 1 else problem}" for sample in range(5)]
+        for problem in range(20)
+    ]
     predictions = tuple(
         Prediction(
             id=problem, uuid=f"{problem:016x}{sample:016x}", origin_prompt=f"Question: {problem}",
@@ -176,29 +193,48 @@ def _try(command: str, place: Path, environment: dict[str, str]) -> None:
     if " new my-adapter" in command:
         shutil.rmtree(place / "my-adapter")
     done = subprocess.run(
-        ["sh", "-c", command], cwd=place, env=environment, capture_output=True, text=True, timeout=120, check=False
+        ["sh", "-c", command],
+        cwd=place,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     name = command.split()[1]
-    verify_of_others = name == "verify" and ("VL" in command or "W8A8" in command or "--url" in command)
-    allowed = {0, 1} if verify_of_others else VERDICTS.get("margin" if "--margin" in command else name, {0})
+    verify_of_others = name == "verify" and (
+        "VL" in command or "W8A8" in command or "--url" in command
+    )
+    allowed = (
+        {0, 1}
+        if verify_of_others
+        else VERDICTS.get("margin" if "--margin" in command else name, {0})
+    )
     assert done.returncode in allowed, f"{command}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
     assert "Traceback" not in done.stderr, command
 
 
 @pytest.mark.slow
 @DOCUMENTS
-def test_what_needs_no_server_runs(document: Path, furniture: Path, server: str, tmp_path: Path) -> None:
+def test_what_needs_no_server_runs(
+    document: Path, furniture: Path, server: str, tmp_path: Path
+) -> None:
     folder = shutil.copytree(furniture, tmp_path / "here", symlinks=True)
     run_blocks(document, folder, server, on_a_server=False)
 
 
 @pytest.mark.slow
 @DOCUMENTS
-def test_what_needs_a_server_runs(document: Path, furniture: Path, server: str, tmp_path: Path) -> None:
+def test_what_needs_a_server_runs(
+    document: Path, furniture: Path, server: str, tmp_path: Path
+) -> None:
     folder = shutil.copytree(furniture, tmp_path / "here", symlinks=True)
     if document.name == "README.md":
         shutil.copytree(folder / "run", folder / "gpu-run")
-        assert main(["probe", server, "--problems", "120", "--out", str(folder / "gpu"), "--quiet"]) == 0
+        assert (
+            main(["probe", server, "--problems", "120", "--out", str(folder / "gpu"), "--quiet"])
+            == 0
+        )
         shutil.rmtree(folder / "gpu-run")
         (folder / "gpu").rename(folder / "gpu-run")
     ran = run_blocks(document, folder, server, on_a_server=True)

@@ -14,7 +14,12 @@ from tests.docs.blocks import ROOT, blocks, commands, documents
 from tests.docs.site_pages import ADDRESS, LANGUAGES, pages
 from tests.support.rows import rows
 
-FOR_CONTRIBUTORS = ("ARCHITECTURE.md", "adding-a-check.md", "adding-a-release.md", "adding-a-stub.md")
+FOR_CONTRIBUTORS = (
+    "ARCHITECTURE.md",
+    "adding-a-check.md",
+    "adding-a-release.md",
+    "adding-a-stub.md",
+)
 NO_TWIN = (
     *FOR_CONTRIBUTORS,
     "glossary.md",
@@ -60,17 +65,25 @@ def test_links_resolve(document: Path) -> None:
 def test_links_of_the_site_resolve(place: str) -> None:
     for target in LINK.findall(prose(pages()[place])):
         if target.startswith(ADDRESS):
-            assert (ROOT / target.removeprefix(f"{ADDRESS}/blob/main/").partition("#")[0]).exists(), target
+            assert (
+                ROOT / target.removeprefix(f"{ADDRESS}/blob/main/").partition("#")[0]
+            ).exists(), target
         elif not target.startswith(("http://", "https://")):
             name, _, anchor = target.partition("#")
-            page = posixpath.normpath(posixpath.join(posixpath.dirname(place), name)) if name else place
+            page = (
+                posixpath.normpath(posixpath.join(posixpath.dirname(place), name))
+                if name
+                else place
+            )
             assert page in pages() or (ROOT / "docs" / page).is_file(), target
             assert not anchor or anchor in anchors(pages()[page]), target
 
 
 @pytest.mark.parametrize("prefix", LANGUAGES)
 def test_the_module_of_a_check_is_its_page_on_the_site(prefix: str) -> None:
-    assert "[plan/one-machine](checks/plan/one-machine.md)" in pages()[f"{prefix}several-machines.md"]
+    assert (
+        "[plan/one-machine](checks/plan/one-machine.md)" in pages()[f"{prefix}several-machines.md"]
+    )
     page = pages()[f"{prefix}checks/plan/one-machine.md"]
     assert f"({ADDRESS}/blob/main/healthcheck/stages/plan/checks/one_machine.py)" in page
 
@@ -78,7 +91,8 @@ def test_the_module_of_a_check_is_its_page_on_the_site(prefix: str) -> None:
 @rows("document", documents(), ids=lambda path: path.name)
 def test_files_that_are_named_are_there(document: Path) -> None:
     named = re.findall(
-        r"`((?:docs|scripts|healthcheck|tests|examples|benchmarks|\.ci)/[\w/.-]+)`", text_of(document)
+        r"`((?:docs|scripts|healthcheck|tests|examples|benchmarks|\.ci)/[\w/.-]+)`",
+        text_of(document),
     )
     if document.name == "adding-a-check.md":
         named = [name for name in named if "no_weights" not in name]
@@ -95,17 +109,22 @@ def test_both_languages_keep_step(name: str) -> None:
     tables = [len(re.findall(r"^ *\|", text_of(path), re.MULTILINE)) for path in (english, chinese)]
     assert tables[0] == tables[1]
     transcripts = [
-        [block.body for block in blocks(path) if block.language in {"", "text"}] for path in (english, chinese)
+        [block.body for block in blocks(path) if block.language in {"", "text"}]
+        for path in (english, chinese)
     ]
     if name == "README.md":  # tests/docs/test_transcript.py has the words of both
-        transcripts = [[re.findall(r"\d+(?:\.\d+)?", text) for text in texts] for texts in transcripts]
+        transcripts = [
+            [re.findall(r"\d+(?:\.\d+)?", text) for text in texts] for texts in transcripts
+        ]
     assert transcripts[0] == transcripts[1]
 
 
 def english_links(path: Path) -> list[str]:
     """Where the links of a page lead, but for anchors: those of a page and of its twin lead to the same pages."""
     targets = [target.partition("#")[0] for target in LINK.findall(text_of(path))]
-    inside = [target for target in targets if target and not target.startswith(("http://", "https://"))]
+    inside = [
+        target for target in targets if target and not target.startswith(("http://", "https://"))
+    ]
     places = [str((path.parent / target).resolve().relative_to(ROOT)) for target in inside]
     named = [re.sub(r"^docs/zh/", "docs/", place) for place in places]
     return sorted(place for place in named if not place.startswith("README"))

@@ -13,7 +13,9 @@ from healthcheck.report import words
 from tests.docs.blocks import ROOT
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
-SECTION = re.compile(r"^## \d+\. .*\n\n```bash\n(.*)\n```\n\n```console\n((?:.*\n)*?)```", re.MULTILINE)
+SECTION = re.compile(
+    r"^## \d+\. .*\n\n```bash\n(.*)\n```\n\n```console\n((?:.*\n)*?)```", re.MULTILINE
+)
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +35,17 @@ def test_the_page_is_what_the_kit_says(script: ModuleType) -> None:
 def repairs() -> list[tuple[str, str]]:
     """The mistakes of the page whose repair is a command, each with that command."""
     found = SECTION.findall((ROOT / "docs/mistakes.md").read_text("utf-8"))
-    fixes = [(mistake, line.partition(". Fix: ")[2]) for mistake, said in found for line in said.splitlines()]
+    fixes = [
+        (mistake, line.partition(". Fix: ")[2])
+        for mistake, said in found
+        for line in said.splitlines()
+    ]
     return [(mistake, fix) for mistake, fix in fixes if words.is_command(fix)]
 
 
-def test_the_commands_that_are_printed_repair_the_mistakes(script: ModuleType, tmp_path: Path) -> None:
+def test_the_commands_that_are_printed_repair_the_mistakes(
+    script: ModuleType, tmp_path: Path
+) -> None:
     adapter = script.Adapter(tmp_path)
     assert len(repairs()) >= 3
     for mistake, repair in repairs():

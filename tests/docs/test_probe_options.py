@@ -32,4 +32,11 @@ def test_the_file_of_the_page_is_one(tmp_path: Path) -> None:
     path = tmp_path / "probe.toml"
     path.write_text(block, "utf-8")
     said = set(given(from_file(path)))
-    assert said >= {"system", "few_shot", "api_key_env", "chat_template_kwargs", "extra_body", "datasets"}
+    assert said >= {
+        "system",
+        "few_shot",
+        "api_key_env",
+        "chat_template_kwargs",
+        "extra_body",
+        "datasets",
+    }

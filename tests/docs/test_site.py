@@ -30,7 +30,17 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pages, built = written(tmp_path_factory.mktemp("pages")), tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "-c", "docs/site", pages, built]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "--quiet",
+        "--fail-on-warning",
+        "-c",
+        "docs/site",
+        pages,
+        built,
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return built
@@ -52,18 +62,28 @@ def test_every_check_has_a_page(folder: Path) -> None:
 
 
 def test_a_page_says_its_language(folder: Path) -> None:
-    for page, language in {"index": "en", "zh/index": "zh-CN", "zh/checks/plan/port": "zh-CN"}.items():
-        assert re.search(f'<html[^>]* lang="{language}"', (folder / f"{page}.html").read_text("utf-8"))
+    for page, language in {
+        "index": "en",
+        "zh/index": "zh-CN",
+        "zh/checks/plan/port": "zh-CN",
+    }.items():
+        assert re.search(
+            f'<html[^>]* lang="{language}"', (folder / f"{page}.html").read_text("utf-8")
+        )
 
 
 def test_no_link_of_the_site_leads_nowhere(folder: Path) -> None:
     for page in sorted(folder.rglob("*.html")):
-        for target in re.findall(r'(?:href|src)="(?!https?:|#|data:|mailto:)([^"#?]+)', page.read_text("utf-8")):
+        for target in re.findall(
+            r'(?:href|src)="(?!https?:|#|data:|mailto:)([^"#?]+)', page.read_text("utf-8")
+        ):
             assert (page.parent / target).exists(), f"{page.relative_to(folder)}: {target}"
 
 
 @pytest.mark.parametrize("width", [390, 1400])
-def test_the_first_page_leads_on_and_loads_nothing_from_elsewhere(site: str, browser: Browser, width: int) -> None:
+def test_the_first_page_leads_on_and_loads_nothing_from_elsewhere(
+    site: str, browser: Browser, width: int
+) -> None:
     tab = browser.open(f"{site}/index.html", width=width)
     assert "A pass here is a pass there." in tab.text()
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -86,7 +106,9 @@ def test_the_search_finds_what_is_meant_in_both_languages(
     words: str, page: str, site: str, browser: Browser
 ) -> None:
     tab = browser.open(f"{site}/search.html?q={quote(words)}", width=1400)
-    tab.wait_for(f"[...document.querySelectorAll('#search-results li a')].some(a => a.href.includes('{page}'))")
+    tab.wait_for(
+        f"[...document.querySelectorAll('#search-results li a')].some(a => a.href.includes('{page}'))"
+    )
 
 
 @pytest.mark.parametrize(("words", "chinese"), [("served name", False), ("vllm 端口", True)])
@@ -106,6 +128,8 @@ def test_the_side_bar_has_one_language(folder: Path) -> None:
         ("zh/checks/plan/port", "操作指南", "How-tos"),
         ("numerics", "How-tos", "操作指南"),
     ):
-        captions = re.findall('class="caption-text">(.*?)<', (folder / f"{page}.html").read_text("utf-8"))
+        captions = re.findall(
+            'class="caption-text">(.*?)<', (folder / f"{page}.html").read_text("utf-8")
+        )
         assert caption in captions
         assert other not in captions

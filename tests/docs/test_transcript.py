@@ -60,7 +60,10 @@ def report() -> Report:
     ("name", "language"), [("README.md", Language.ENGLISH), ("README.zh-CN.md", Language.CHINESE)]
 )
 def test_the_readme_shows_what_is_printed(
-    name: str, language: Language, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    name: str,
+    language: Language,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     terminal.show(report(), translation(language), page=Path("report.html"))

@@ -23,13 +23,19 @@ AVOIDED = re.compile(
 )
 """Say: is not a, again, slower or costlier, most severe, incrementally, never succeeds, dry run, stub, poll, fix …"""
 QUOTED = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
-PYTHON = sorted(path for path in (ROOT / "healthcheck").rglob("*.py") if not {"stubs", "inside"} & set(path.parts))
+PYTHON = sorted(
+    path
+    for path in (ROOT / "healthcheck").rglob("*.py")
+    if not {"stubs", "inside"} & set(path.parts)
+)
 
 
 def avoided(text: str) -> list[str]:
     """The turns in a text, each with what stands around it; code in it is somebody else's."""
     prose = QUOTED.sub("``", text)
-    return [prose[max(0, match.start() - 40) : match.end() + 40] for match in AVOIDED.finditer(prose)]
+    return [
+        prose[max(0, match.start() - 40) : match.end() + 40] for match in AVOIDED.finditer(prose)
+    ]
 
 
 def texts_of_checks() -> Iterator[tuple[str, str]]:
@@ -74,7 +80,13 @@ def docstrings(path: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize(
     "text",
-    ["it asks again and again", "a.json is no file", "There was a rehearsal.", "see to “x”", "a stand-in for curl"],
+    [
+        "it asks again and again",
+        "a.json is no file",
+        "There was a rehearsal.",
+        "see to “x”",
+        "a stand-in for curl",
+    ],
 )
 def test_a_turn_is_found(text: str) -> None:
     assert avoided(text)
@@ -104,13 +116,21 @@ def test_messages() -> None:
 
 
 def test_docstrings() -> None:
-    paths = [path for folder in ("healthcheck", "adapter") for path in sorted((ROOT / folder).rglob("*.py"))]
-    found = [f"{path}: {turn}" for path in paths for text in docstrings(path) for turn in avoided(text)]
+    paths = [
+        path
+        for folder in ("healthcheck", "adapter")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    ]
+    found = [
+        f"{path}: {turn}" for path in paths for text in docstrings(path) for turn in avoided(text)
+    ]
     assert len(paths) > 400
     assert found == []
 
 
 def test_causes_and_repairs_of_known_failures() -> None:
-    texts = [(each.id, text) for each in known_failures().failures for text in (each.cause, each.fix)]
+    texts = [
+        (each.id, text) for each in known_failures().failures for text in (each.cause, each.fix)
+    ]
     assert texts
     assert [f"{id_}: {turn}" for id_, text in texts for turn in avoided(text)] == []

@@ -27,9 +27,14 @@ MODEL = "m"
 SAMPLE = dict(zip(Manner, ["vllm", "reasoning", "tgi", "sglang", "llamacpp", "transformers", "mindie", "grouped", "lmdeploy",
                            "vllm"], strict=True))  # fmt: skip
 """One dialect for each manner, for every day; all of them are in the slow tests."""
-TENTH = replace(FIRST, first_event_s=FIRST.first_event_s / 10, between_events_s=FIRST.between_events_s / 10)
+TENTH = replace(
+    FIRST, first_event_s=FIRST.first_event_s / 10, between_events_s=FIRST.between_events_s / 10
+)
 PATIENT = {
-    "first token after 90 s, at a tenth of all times": (TENTH, {"first_token_s": 9.0, "tokens_per_second": 300.0}),
+    "first token after 90 s, at a tenth of all times": (
+        TENTH,
+        {"first_token_s": 9.0, "tokens_per_second": 300.0},
+    ),
     "3 tokens/s": (FIRST, {"tokens_per_second": 3.0}),
 }
 QUICK = {"tokens_per_second": 800.0}
@@ -41,7 +46,9 @@ def judge(
     """The endpoint stage as `verify` has it, with its own patience."""
     with Simulator(behaviour) as simulator:
         ledger = Ledger(Silent())
-        ledger.judge(CHECKS, lambda: interview(simulator.url, model=MODEL, task=task, limits=limits))
+        ledger.judge(
+            CHECKS, lambda: interview(simulator.url, model=MODEL, task=task, limits=limits)
+        )
     return ledger.results
 
 
@@ -55,7 +62,9 @@ def rejections(results: tuple[CheckResult, ...]) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize(("manner", "dialect"), SAMPLE.items(), ids=lambda value: getattr(value, "value", value))
+@pytest.mark.parametrize(
+    ("manner", "dialect"), SAMPLE.items(), ids=lambda value: getattr(value, "value", value)
+)
 def test_no_manner_is_rejected(manner: Manner, dialect: str) -> None:
     results = judge(Behaviour(model=MODEL, manner=manner, dialect=dialect))
     assert rejections(results) == {}
@@ -84,7 +93,10 @@ def test_no_manner_is_rejected_at_a_real_servers_pace(manner: Manner) -> None:
 @pytest.mark.slow
 def test_a_quick_stream_after_a_long_wait_is_no_burst() -> None:
     """The longest answer takes a third of a second, after eight: a queue and a quick engine, not a buffer."""
-    assert rejections(judge(Behaviour(model=MODEL, first_token_s=8.0, **QUICK), Task.TEXT_GENERATION)) == {}
+    assert (
+        rejections(judge(Behaviour(model=MODEL, first_token_s=8.0, **QUICK), Task.TEXT_GENERATION))
+        == {}
+    )
 
 
 @pytest.mark.slow
@@ -96,7 +108,11 @@ def test_no_slow_server_is_given_up() -> None:
     def each(case: tuple[str, str]) -> dict[str, str]:
         pace, dialect = case
         limits, behaviour = PATIENT[pace]
-        return rejections(judge(Behaviour(model=MODEL, dialect=dialect, **behaviour), Task.TEXT_GENERATION, limits))
+        return rejections(
+            judge(
+                Behaviour(model=MODEL, dialect=dialect, **behaviour), Task.TEXT_GENERATION, limits
+            )
+        )
 
     with ThreadPoolExecutor(max_workers=len(tried)) as pool:
         found = dict(zip(tried, pool.map(each, tried), strict=True))

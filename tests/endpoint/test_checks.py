@@ -38,18 +38,32 @@ def test_a_stream_without_finish_reason_fails_and_one_without_done_warns() -> No
 def test_a_thinking_model_that_was_cut_off_while_thinking_is_no_fault() -> None:
     thinking = streamed("", reasoning="let me see", finish_reason="length", deltas=3)
     assert checks.stream.judge(interview(thinking)).outcome is Outcome.PASS
-    assert checks.stream.judge(interview(streamed("", reasoning="all of it", deltas=3))).outcome is Outcome.FAIL
+    assert (
+        checks.stream.judge(interview(streamed("", reasoning="all of it", deltas=3))).outcome
+        is Outcome.FAIL
+    )
 
 
 @pytest.mark.parametrize(
     ("usage", "outcome"),
     [
-        ({"usage": Usage(prompt_tokens=9, completion_tokens=10), "usage_sent": {"a": 1}}, Outcome.PASS),
+        (
+            {"usage": Usage(prompt_tokens=9, completion_tokens=10), "usage_sent": {"a": 1}},
+            Outcome.PASS,
+        ),
         ({"usage": None}, Outcome.PASS),
         ({"usage": None, "usage_sent": {"prompt_tokens": "9"}}, Outcome.FAIL),
-        ({"usage": Usage(prompt_tokens=9, completion_tokens=0), "usage_sent": {"a": 1}}, Outcome.FAIL),
         (
-            {"usage": Usage(prompt_tokens=9, completion_tokens=0), "usage_sent": {"a": 1}, "text": "", "deltas": 0},
+            {"usage": Usage(prompt_tokens=9, completion_tokens=0), "usage_sent": {"a": 1}},
+            Outcome.FAIL,
+        ),
+        (
+            {
+                "usage": Usage(prompt_tokens=9, completion_tokens=0),
+                "usage_sent": {"a": 1},
+                "text": "",
+                "deltas": 0,
+            },
             Outcome.PASS,
         ),
     ],
@@ -74,11 +88,21 @@ def test_anothers_code_word_is_cross_talk_and_another_text_is_not() -> None:
         ((["word0", "word0"], ["word0", "word1"]), Outcome.FAIL),
         ((["word0 and on", "nothing"], ["word0 and on", "word1 and on"]), Outcome.WARN),
     ):
-        assert checks.concurrency.judge(interview(streamed(), crowd=crowd(*rounds))).outcome is outcome
+        assert (
+            checks.concurrency.judge(interview(streamed(), crowd=crowd(*rounds))).outcome is outcome
+        )
 
 
 @pytest.mark.parametrize(
-    "text", ["done<|im_end|>", "</s>", "a <|eot_id|> b", "<｜end▁of▁sentence｜>", "x<end_of_turn>", "[/INST] so"]
+    "text",
+    [
+        "done<|im_end|>",
+        "</s>",
+        "a <|eot_id|> b",
+        "<｜end▁of▁sentence｜>",
+        "x<end_of_turn>",
+        "[/INST] so",
+    ],
 )
 def test_special_tokens_are_found(text: str) -> None:
     assert checks.stop_or_eos.judge(interview(streamed(text))).outcome is Outcome.FAIL
@@ -101,7 +125,11 @@ def test_ordinary_text_is_no_special_token(text: str) -> None:
 
 
 def test_a_stop_string_at_the_end_of_the_text_was_obeyed() -> None:
-    for text, outcome in (("one two", Outcome.PASS), ("one two three", Outcome.PASS), (WORDS, Outcome.WARN)):
+    for text, outcome in (
+        ("one two", Outcome.PASS),
+        ("one two three", Outcome.PASS),
+        (WORDS, Outcome.WARN),
+    ):
         facts = interview(streamed(), stopped=streamed(text), stop_word="three")
         assert checks.stop_or_eos.judge(facts).outcome is outcome
 
@@ -164,10 +192,15 @@ def test_thoughts_that_are_alike_are_no_other_streams_answer() -> None:
 def test_one_change_in_many_thoughts_is_a_tie_and_many_changes_are_none(
     beside: list[str], outcome: Outcome
 ) -> None:
-    first = [quoting(index, beside[index] if index < len(beside) else "the line") for index in range(16)]
+    first = [
+        quoting(index, beside[index] if index < len(beside) else "the line") for index in range(16)
+    ]
     seen = Crowd(
         lines=LINES,
-        rounds=(tuple(map(thinking, first)), tuple(thinking(quoting(index)) for index in range(12))),
+        rounds=(
+            tuple(map(thinking, first)),
+            tuple(thinking(quoting(index)) for index in range(12)),
+        ),
         alone=tuple((index, thinking(quoting(index))) for index in range(6)),
     )
     assert checks.concurrency.judge(interview(streamed(), crowd=seen)).outcome is outcome
@@ -229,8 +262,14 @@ def test_a_request_that_gets_no_answer_fails_though_all_others_do() -> None:
 
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_a_servers_error_for_some_requests_fails_though_all_others_are_served(status: int) -> None:
-    broken = Exchange(status=status, body=b"internal error", sent={"stream": True, "max_tokens": 264})
-    for some in ({"stories": (streamed(), broken)}, {"sampling": Sampling(warm=(broken,) * 4)}, {"roomy": broken}):
+    broken = Exchange(
+        status=status, body=b"internal error", sent={"stream": True, "max_tokens": 264}
+    )
+    for some in (
+        {"stories": (streamed(), broken)},
+        {"sampling": Sampling(warm=(broken,) * 4)},
+        {"roomy": broken},
+    ):
         assert checks.stream_finish.judge(interview(streamed(), **some)).outcome is Outcome.FAIL
     refused = replace(broken, status=400)
     assert checks.stream_finish.judge(interview(streamed(), roomy=refused)).outcome is Outcome.PASS
@@ -245,7 +284,9 @@ def test_a_servers_error_for_some_requests_fails_though_all_others_are_served(st
         (("\ufffd" * 6 + "aa") * 40, "a" * 200 + "b", Outcome.PASS),
     ],
 )
-def test_replaced_characters_are_those_of_the_plain_answer(text: str, whole: str, outcome: Outcome) -> None:
+def test_replaced_characters_are_those_of_the_plain_answer(
+    text: str, whole: str, outcome: Outcome
+) -> None:
     foreign = Pairs(streams=(streamed(text),), plains=(plain({"content": whole}),))
     assert checks.unicode.judge(interview(streamed(), foreign=foreign)).outcome is outcome
 
@@ -268,7 +309,9 @@ CHINESE = "他的哥哥记得灯塔。\n地图在桌子上。"
         ("Nothing foreign.", "Nothing foreign at all.", Outcome.SKIP),
     ],
 )
-def test_characters_are_lost_though_nothing_else_is_left(text: str, whole: str, outcome: Outcome) -> None:
+def test_characters_are_lost_though_nothing_else_is_left(
+    text: str, whole: str, outcome: Outcome
+) -> None:
     foreign = Pairs(streams=(streamed(text),) * 2, plains=(plain({"content": whole}),) * 2)
     assert checks.unicode.judge(interview(streamed(), foreign=foreign)).outcome is outcome
 
@@ -280,9 +323,15 @@ def test_characters_are_lost_though_nothing_else_is_left(text: str, whole: str, 
         (streamed(""), "灯塔在海边。"),
         (Exchange(error="no event within 30 s", sent={"stream": True, "max_tokens": 32}), CHINESE),
     ],
-    ids=["the second stream has them", "the second plain answer is another", "the second stream never came"],
+    ids=[
+        "the second stream has them",
+        "the second plain answer is another",
+        "the second stream never came",
+    ],
 )
-def test_characters_are_lost_only_if_they_are_lost_each_time(second: Exchange, whole_again: str) -> None:
+def test_characters_are_lost_only_if_they_are_lost_each_time(
+    second: Exchange, whole_again: str
+) -> None:
     plains = (plain({"content": CHINESE}), plain({"content": whole_again}))
     foreign = Pairs(streams=(streamed(""), second), plains=plains)
     assert checks.unicode.judge(interview(streamed(), foreign=foreign)).outcome is Outcome.PASS
@@ -304,7 +353,9 @@ def test_another_content_type_is_a_warning(kind: str) -> None:
 def test_impossible_counts_are_told_once(made: int) -> None:
     wrong = Usage(prompt_tokens=9, completion_tokens=made)
     first = streamed(" ".join([WORDS] * 2), usage=wrong)
-    facts = interview(first, streams=(first, first), limited=streamed("one two", usage=wrong), long=first)
+    facts = interview(
+        first, streams=(first, first), limited=streamed("one two", usage=wrong), long=first
+    )
     assert checks.stream_usage.judge(facts).outcome is Outcome.FAIL
     assert checks.max_tokens.judge(facts).outcome is Outcome.PASS
 
@@ -318,16 +369,24 @@ def test_an_answer_without_end_is_a_matter_of_max_tokens() -> None:
     facts = interview(streamed(), streams=(streamed(),), limited=streamed(), long=endless)
     assert checks.stream_finish.judge(facts).outcome is Outcome.PASS
     assert checks.max_tokens.judge(facts).outcome is Outcome.FAIL
-    assert checks.max_tokens.judge(interview(endless)).outcome is Outcome.FAIL, "the first answer of all"
-    cut = replace(facts, long=replace(endless, completion=streamed("one two", finish_reason="").completion))
+    assert checks.max_tokens.judge(interview(endless)).outcome is Outcome.FAIL, (
+        "the first answer of all"
+    )
+    cut = replace(
+        facts, long=replace(endless, completion=streamed("one two", finish_reason="").completion)
+    )
     assert checks.stream_finish.judge(cut).outcome is Outcome.FAIL
 
 
-def test_a_server_that_answers_none_of_the_clients_that_leave_is_told_from_one_that_fails_after_them() -> None:
+def test_a_server_that_answers_none_of_the_clients_that_leave_is_told_from_one_that_fails_after_them() -> (
+    None
+):
     left = Exchange(status=200, abandoned=True, sent={"stream": True})
     silent = Exchange(error="no answer within 9 s", sent={"stream": True})
     during = checks.disconnect.judge(interview(streamed(), abandoned=(left, silent)))
-    after = checks.disconnect.judge(interview(streamed(), abandoned=(left, left), after_abandoned=silent))
+    after = checks.disconnect.judge(
+        interview(streamed(), abandoned=(left, left), after_abandoned=silent)
+    )
     assert (during.outcome, after.outcome) == (Outcome.FAIL, Outcome.FAIL)
     assert during.findings[0].expected == "a response while other clients disconnect"
     assert after.findings[0].expected == "after 2 disconnects: an answer as before"

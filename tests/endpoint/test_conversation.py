@@ -31,7 +31,9 @@ def talked(*, history: int, system: int, **fields: object) -> Conversation:
 
 def steps(*counts: int | None, units: tuple[int, ...] = (1, 3, 25, 100)) -> tuple[Step, ...]:
     exchanges = [streamed(usage=None) if count is None else counted(count) for count in counts]
-    return tuple(Step(units=n, exchange=exchange) for n, exchange in zip(units, exchanges, strict=False))
+    return tuple(
+        Step(units=n, exchange=exchange) for n, exchange in zip(units, exchanges, strict=False)
+    )
 
 
 @pytest.mark.parametrize(
@@ -46,7 +48,9 @@ def steps(*counts: int | None, units: tuple[int, ...] = (1, 3, 25, 100)) -> tupl
 def test_a_message_that_grows_must_make_the_prompt_grow(
     history: int, system: int, turns: Outcome, role: Outcome
 ) -> None:
-    facts = interview(streamed(), conversation=talked(history=history, system=system), steps=steps(100, 180))
+    facts = interview(
+        streamed(), conversation=talked(history=history, system=system), steps=steps(100, 180)
+    )
     assert checks.multi_turn.judge(facts).outcome is turns
     assert checks.system_role.judge(facts).outcome is role
 
@@ -68,7 +72,9 @@ def test_a_conversation_is_not_refused_for_its_length_where_longer_prompts_are_a
 
 
 def test_counts_that_never_grow_are_wrong_counts_and_no_lost_turns() -> None:
-    facts = interview(streamed(), conversation=talked(history=100, system=100), steps=steps(100, 100))
+    facts = interview(
+        streamed(), conversation=talked(history=100, system=100), steps=steps(100, 100)
+    )
     assert checks.stream_usage.judge(facts).outcome is Outcome.FAIL
     assert checks.multi_turn.judge(facts).outcome is Outcome.SKIP
     assert checks.system_role.judge(facts).outcome is Outcome.SKIP
@@ -88,7 +94,9 @@ def test_counts_that_never_grow_are_wrong_counts_and_no_lost_turns() -> None:
     ],
 )
 def test_a_cut_is_seen_by_differences(counts: tuple[int | None, ...], outcome: Outcome) -> None:
-    facts = interview(streamed(), conversation=talked(history=180, system=180), steps=steps(*counts))
+    facts = interview(
+        streamed(), conversation=talked(history=180, system=180), steps=steps(*counts)
+    )
     assert checks.long_prompt.judge(facts).outcome is outcome
 
 
@@ -98,8 +106,16 @@ def test_a_cut_is_seen_by_differences(counts: tuple[int | None, ...], outcome: O
         (b"This model's maximum context length is 512 tokens", 512, Outcome.SKIP),
         (b"This model's maximum context length is 512 tokens", None, Outcome.SKIP),
         (b"This model's maximum context length is 512 tokens", 65536, Outcome.FAIL),
-        (b"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096.", None, Outcome.SKIP),
-        (b"Input validation error: `inputs` must have less than 4095 tokens. Given: 5012", None, Outcome.SKIP),
+        (
+            b"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096.",
+            None,
+            Outcome.SKIP,
+        ),
+        (
+            b"Input validation error: `inputs` must have less than 4095 tokens. Given: 5012",
+            None,
+            Outcome.SKIP,
+        ),
         (b"internal error", 65536, Outcome.FAIL),
     ],
 )
@@ -110,7 +126,9 @@ def test_a_refusal_is_judged_by_what_the_context_has_room_for(
     listed = Exchange(status=200, body=f'{{"data": [{{"id": "/weights"{card}}}]}}'.encode())
     refused = Exchange(status=400, body=body, sent={"stream": True, "max_tokens": 16})
     far = (*steps(100, 180), Step(units=25, exchange=refused))
-    facts = interview(streamed(), models=listed, steps=far, conversation=talked(history=180, system=180))
+    facts = interview(
+        streamed(), models=listed, steps=far, conversation=talked(history=180, system=180)
+    )
     assert checks.long_prompt.judge(facts).outcome is outcome
 
 
@@ -123,10 +141,13 @@ def test_a_refusal_is_judged_by_what_the_context_has_room_for(
         ([(True, False)] * 3, Outcome.FAIL),
     ],
 )
-def test_the_last_of_three_turns_must_be_known(told: list[tuple[bool, bool]], outcome: Outcome) -> None:
+def test_the_last_of_three_turns_must_be_known(
+    told: list[tuple[bool, bool]], outcome: Outcome
+) -> None:
     said = {True: "It is kalo77.", False: "I do not know."}
     recalls = tuple(
-        Recall(word="kalo77", single=streamed(said[single]), last=streamed(said[last])) for single, last in told
+        Recall(word="kalo77", single=streamed(said[single]), last=streamed(said[last]))
+        for single, last in told
     )
     talk = talked(history=180, system=180, recalls=recalls)
     facts = interview(streamed(), conversation=talk, steps=steps(100, 180))
@@ -143,18 +164,32 @@ def test_a_word_that_others_were_told_is_a_shared_history() -> None:
 def test_an_echo_of_what_was_told_shows_no_memory() -> None:
     echo = streamed("The code word is kalo77. Remember it. The road follows", usage=None)
     other = streamed("What is the code word?", usage=None)
-    talk = talked(history=180, system=180, same=echo, alone=other, history_longer=other, system_longer=other)
-    facts = interview(streamed(), conversation=replace(talk, history=other, system=other), steps=steps(None, None))
+    talk = talked(
+        history=180, system=180, same=echo, alone=other, history_longer=other, system_longer=other
+    )
+    facts = interview(
+        streamed(), conversation=replace(talk, history=other, system=other), steps=steps(None, None)
+    )
     for each in (checks.multi_turn, checks.system_role, checks.isolation):
         assert each.judge(facts).outcome is Outcome.SKIP
 
 
 def test_a_model_may_keep_a_system_message_secret() -> None:
-    told, refusal = streamed("It is kalo77.", usage=None), streamed("I cannot share that.", usage=None)
-    talk = talked(
-        history=180, system=180, same=told, alone=refusal, system_again=(refusal,) * 2, history_again=(refusal,) * 2
+    told, refusal = (
+        streamed("It is kalo77.", usage=None),
+        streamed("I cannot share that.", usage=None),
     )
-    talk = replace(talk, system=refusal, system_longer=refusal, history=refusal, history_longer=refusal)
+    talk = talked(
+        history=180,
+        system=180,
+        same=told,
+        alone=refusal,
+        system_again=(refusal,) * 2,
+        history_again=(refusal,) * 2,
+    )
+    talk = replace(
+        talk, system=refusal, system_longer=refusal, history=refusal, history_longer=refusal
+    )
     facts = interview(streamed(), conversation=talk, steps=steps(None, None))
     assert checks.system_role.judge(facts).outcome is Outcome.WARN
     assert checks.multi_turn.judge(facts).outcome is Outcome.FAIL

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.process
 
 WEIGHTS = "/weights/模型 a"
 COUNTS = frozenset(
-    f"endpoint/{name}" for name in ("stream-usage", "max-tokens", "multi-turn", "system-role", "long-prompt")
+    f"endpoint/{name}"
+    for name in ("stream-usage", "max-tokens", "multi-turn", "system-role", "long-prompt")
 )
 FAULTS = {
     "halves-prompt": "long-prompt",
@@ -42,7 +43,10 @@ WHOLE_TOKENS = 200
 
 @st.composite
 def servers(
-    draw: st.DrawFn, shortest: int = SHORTEST, most_overhead: int = MOST_OVERHEAD, dearest: float = 1
+    draw: st.DrawFn,
+    shortest: int = SHORTEST,
+    most_overhead: int = MOST_OVERHEAD,
+    dearest: float = 1,
 ) -> Behaviour:
     """A server that counts honestly. A quarter of its context at most goes to its template: it can be talked to."""
     context = draw(st.sampled_from([512, 1024, 2048, 4096, 8192, ROOMY, 32_768, 131_072, LONGEST]))
@@ -59,12 +63,16 @@ def servers(
         tail=tail,
         default_system=draw(st.integers(0, room - each - tail - head)),
     )
-    return served(ratio, min(context, LONGEST), told=draw(st.booleans()), seed=draw(st.integers(0, 9)))
+    return served(
+        ratio, min(context, LONGEST), told=draw(st.booleans()), seed=draw(st.integers(0, 9))
+    )
 
 
 def served(ratio: Ratio, context: int, *, told: bool = True, seed: int = 0) -> Behaviour:
     dialect = TELLS if told else TELLS_NOT
-    return Behaviour(model=WEIGHTS, tokenizer=ratio, context_tokens=context, dialect=dialect, seed=seed)
+    return Behaviour(
+        model=WEIGHTS, tokenizer=ratio, context_tokens=context, dialect=dialect, seed=seed
+    )
 
 
 THRIFTY = Ratio(per_character=0.1, per_digit=0.1)
@@ -90,7 +98,9 @@ ROOMY_ONES = {
     "costly": served(COSTLY, ROOMY),
     "replaced": served(REPLACED, ROOMY),
     "alike-untold": served(ALIKE, ROOMY, told=False),
-    "cut-after-the-shortest": served(Ratio(per_character=0.43, per_digit=1.4, head=50), ROOMY, told=False),
+    "cut-after-the-shortest": served(
+        Ratio(per_character=0.43, per_digit=1.4, head=50), ROOMY, told=False
+    ),
 }
 few = settings(
     max_examples=12,
@@ -107,7 +117,9 @@ def in_order(behaviour: Behaviour) -> None:
     against = {name: seen for name, seen in objections(results).items() if name in COUNTS}
     assert not against
     if behaviour.context_tokens >= ROOMY:
-        left_open = {name: results[name].because for name in COUNTS if results[name].outcome is Outcome.SKIP}
+        left_open = {
+            name: results[name].because for name in COUNTS if results[name].outcome is Outcome.SKIP
+        }
         assert not left_open, "there was room to tell"
 
 
@@ -152,13 +164,17 @@ def test_many_servers_that_count_honestly_are_in_order(behaviour: Behaviour) -> 
     in_order(behaviour)
 
 
-SHOWN = [(name, fault) for name in ROOMY_ONES for fault in FAULTS if counts_show(ROOMY_ONES[name], fault)]
+SHOWN = [
+    (name, fault) for name in ROOMY_ONES for fault in FAULTS if counts_show(ROOMY_ONES[name], fault)
+]
 FOUND_SO_FAR = {
     ("alike-untold", "halves-prompt"),
     ("alike-untold", "drops-middle"),
     ("cut-after-the-shortest", "halves-prompt"),
 }
-MISSED = pytest.mark.xfail(reason="the shortest prompt is cut as well, so that nothing shows what the model can do")
+MISSED = pytest.mark.xfail(
+    reason="the shortest prompt is cut as well, so that nothing shows what the model can do"
+)
 NOT_SHOWN = [
     pytest.param(name, fault, marks=() if (name, fault) in FOUND_SO_FAR else MISSED)
     for name in ROOMY_ONES
@@ -189,5 +205,7 @@ def test_what_is_not_heard_is_found(data: st.DataObject, fault: str) -> None:
 @pytest.mark.parametrize("fault", FAULTS)
 @settings(many, max_examples=30)
 @given(data=st.data())
-def test_what_is_not_heard_is_found_under_scores_of_tokenizations(data: st.DataObject, fault: str) -> None:
+def test_what_is_not_heard_is_found_under_scores_of_tokenizations(
+    data: st.DataObject, fault: str
+) -> None:
     found(data.draw(roomy(fault)), fault)

@@ -23,7 +23,10 @@ def in_turn(short: tuple[float, ...], long: tuple[tuple[float, ...], ...]) -> tu
     """Turns with the first texts of short answers, three each, and the arrivals of long ones."""
     threes = (short[3 * n : 3 * n + 3] for n in range(len(long)))
     return tuple(
-        Turn(short=tuple(streamed(seconds=(first, first + 0.01)) for first in firsts), long=streamed(seconds=each))
+        Turn(
+            short=tuple(streamed(seconds=(first, first + 0.01)) for first in firsts),
+            long=streamed(seconds=each),
+        )
         for firsts, each in zip(threes, long, strict=True)
     )
 
@@ -61,7 +64,13 @@ BUSY = (0.2, 1.9, 0.3, 2.5, 0.2, 6.0, 0.3, 0.4, 1.8, 0.2, 0.3, 0.2)
     [
         pytest.param(PROMPT, (BURST,) * 4, Outcome.FAIL, True, id="all at the end"),
         pytest.param(PROMPT, (HALVES,) * 4, Outcome.FAIL, True, id="in two bursts"),
-        pytest.param(PROMPT, (BURST, TORN, BURST, (5.0, 7.0)), Outcome.FAIL, True, id="at the end, and read late"),
+        pytest.param(
+            PROMPT,
+            (BURST, TORN, BURST, (5.0, 7.0)),
+            Outcome.FAIL,
+            True,
+            id="at the end, and read late",
+        ),
         pytest.param(PROMPT[:9], (BURST,) * 3, Outcome.SKIP, False, id="three prove nothing"),
         pytest.param(BUSY, (BURST,) * 4, Outcome.SKIP, False, id="at the end, on a busy machine"),
         pytest.param(
@@ -71,23 +80,37 @@ BUSY = (0.2, 1.9, 0.3, 2.5, 0.2, 6.0, 0.3, 0.4, 1.8, 0.2, 0.3, 0.2)
             True,
             id="streamed, read late",
         ),
-        pytest.param((1.2,) * 12, ((1.3, 9.0),) * 4, Outcome.PASS, True, id="every first text is late"),
+        pytest.param(
+            (1.2,) * 12, ((1.3, 9.0),) * 4, Outcome.PASS, True, id="every first text is late"
+        ),
         pytest.param(PROMPT, ((0.4, 0.45),) * 4, Outcome.SKIP, True, id="too quick"),
         pytest.param(
-            (9.0,) * 11 + (0.2,), (BURST,) * 4, Outcome.SKIP, False, id="short answers later than long ones"
+            (9.0,) * 11 + (0.2,),
+            (BURST,) * 4,
+            Outcome.SKIP,
+            False,
+            id="short answers later than long ones",
         ),
     ],
 )
 def test_what_delays_a_long_answers_first_text_and_no_short_one_holds_text_back(
-    short: tuple[float, ...], long: tuple[tuple[float, ...], ...], outcome: Outcome, *, settled: bool
+    short: tuple[float, ...],
+    long: tuple[tuple[float, ...], ...],
+    outcome: Outcome,
+    *,
+    settled: bool,
 ) -> None:
-    facts = interview(streamed(seconds=(0.2, 0.21)), long=streamed(seconds=BURST), turns=in_turn(short, long))
+    facts = interview(
+        streamed(seconds=(0.2, 0.21)), long=streamed(seconds=BURST), turns=in_turn(short, long)
+    )
     result = checks.stream_incremental.judge(facts)
     assert (result.outcome, result.settled) == (outcome, settled)
 
 
 @pytest.mark.parametrize(("short_s", "last_s"), [(0.2, 0.55), (4.9, 5.01), (90.0, 92.3)])
-def test_a_long_answer_that_is_hardly_longer_than_a_short_one_needs_no_turns(short_s: float, last_s: float) -> None:
+def test_a_long_answer_that_is_hardly_longer_than_a_short_one_needs_no_turns(
+    short_s: float, last_s: float
+) -> None:
     facts = interview(streamed(seconds=(short_s,)), long=streamed(seconds=(last_s - 0.01, last_s)))
     result = checks.stream_incremental.judge(facts)
     assert (result.outcome, result.settled) == (Outcome.SKIP, True)
@@ -110,5 +133,7 @@ def test_what_is_held_back_of_quick_answers_may_be_a_slow_proxys(
         Turn(short=turn.short, long=streamed(seconds=BURST, deltas=events, usage=usage))
         for turn in in_turn(PROMPT, (BURST,) * 4)
     )
-    result = checks.stream_incremental.judge(interview(streamed(), long=streamed(seconds=BURST), turns=turns))
+    result = checks.stream_incremental.judge(
+        interview(streamed(), long=streamed(seconds=BURST), turns=turns)
+    )
     assert (result.outcome, result.settled) == (outcome, True)

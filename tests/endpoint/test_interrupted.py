@@ -26,14 +26,26 @@ def simulated(*faults: str) -> Iterator[str]:
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         try:
-            yield next(word for word in server.stderr.readline().split() if word.startswith("http://")).rstrip(",")
+            yield next(
+                word for word in server.stderr.readline().split() if word.startswith("http://")
+            ).rstrip(",")
         finally:
             server.terminate()
 
 
 def interrupted_in(step: str, url: str, out: Path, number: signal.Signals) -> tuple[int, str, dict]:
     """Interrupt the run in a step that hangs; the exit status, standard output and the report."""
-    command = [*KIT, "verify", "--url", url, "--model", "simulated", "--until", "endpoint", "--verbose"]
+    command = [
+        *KIT,
+        "verify",
+        "--url",
+        url,
+        "--model",
+        "simulated",
+        "--until",
+        "endpoint",
+        "--verbose",
+    ]
     with subprocess.Popen(
         [*command, "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as run:
@@ -42,7 +54,11 @@ def interrupted_in(step: str, url: str, out: Path, number: signal.Signals) -> tu
         run.send_signal(number)
         said, _ = run.communicate(timeout=BEFORE_IT_WOULD_END_BY_ITSELF_S)
     report = json.loads((out / "report.json").read_text())
-    return run.returncode, said, {check["id"].removeprefix("endpoint/"): check for check in report["checks"]}
+    return (
+        run.returncode,
+        said,
+        {check["id"].removeprefix("endpoint/"): check for check in report["checks"]},
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -67,7 +83,9 @@ def test_the_checks_of_the_short_answers_are_kept(tmp_path: Path) -> None:
 
 def test_an_observed_fault_is_kept(tmp_path: Path) -> None:
     with simulated("strict-fields", "hangs-at-7") as url:
-        status, said, checks = interrupted_in("16 streams at once", url, tmp_path / "out", signal.SIGINT)
+        status, said, checks = interrupted_in(
+            "16 streams at once", url, tmp_path / "out", signal.SIGINT
+        )
     assert status == 1
     assert checks["extra-fields"]["outcome"] == "fail"
     assert checks["stream-framing"]["outcome"] == "skip"

@@ -19,7 +19,16 @@ from healthcheck.contract import Task
 from healthcheck.core.records import Outcome
 from healthcheck.stages.endpoint.arrivals import LEAST_TURNS
 from healthcheck.stages.endpoint.checks import CHECKS
-from healthcheck.stages.endpoint.records import Crowd, Interview, Opening, Pairs, Sampling, Shown, Step, Turn
+from healthcheck.stages.endpoint.records import (
+    Crowd,
+    Interview,
+    Opening,
+    Pairs,
+    Sampling,
+    Shown,
+    Step,
+    Turn,
+)
 from healthcheck.verify import catalogue
 from healthcheck.wire.client import Client, Exchange
 from tests.endpoint.by_hand import interview, streamed
@@ -97,7 +106,12 @@ def arrivals(text: str) -> Interview:
         streamed(seconds=(0.2, 0.21)),
         streamed(seconds=tuple(map(float, re.findall(r"(?m)^[\d.]+", text)))),
     )
-    return interview(quick, streams=(quick,), long=long, turns=(Turn(short=(quick,) * 3, long=long),) * LEAST_TURNS)
+    return interview(
+        quick,
+        streams=(quick,),
+        long=long,
+        turns=(Turn(short=(quick,) * 3, long=long),) * LEAST_TURNS,
+    )
 
 
 def crowd(text: str) -> Interview:
@@ -108,7 +122,10 @@ def crowd(text: str) -> Interview:
 
 def untold(text: str) -> Interview:
     knows = counted(100, "kalo77")
-    return interview(streamed(), conversation=talked(history=180, system=180, alone=counted(20, text), same=knows))
+    return interview(
+        streamed(),
+        conversation=talked(history=180, system=180, alone=counted(20, text), same=knows),
+    )
 
 
 def samples(text: str) -> Interview:
@@ -125,19 +142,24 @@ def story(text: str) -> Interview:
 def turns(text: str) -> Interview:
     short, longer = map(int, re.findall(r"(?m)^\d+", text))
     assert short == 100, "as talked() has it"
-    return interview(streamed(), conversation=talked(history=longer, system=longer), steps=steps(100, 180))
+    return interview(
+        streamed(), conversation=talked(history=longer, system=longer), steps=steps(100, 180)
+    )
 
 
 def growing(text: str) -> Interview:
     found = re.findall(r"(\d+) +with +(\d+) unit", text)
     return interview(
-        streamed(), steps=tuple(Step(units=int(units), exchange=counted(int(count))) for count, units in found)
+        streamed(),
+        steps=tuple(Step(units=int(units), exchange=counted(int(count))) for count, units in found),
     )
 
 
 def pictures(text: str) -> Interview:
     answers = [line.split("→ ")[1] for line in text.splitlines()]
-    shown = Shown(streams=tuple(counted(40, each) for each in answers), plain=(), without=counted(40, "No."))
+    shown = Shown(
+        streams=tuple(counted(40, each) for each in answers), plain=(), without=counted(40, "No.")
+    )
     return interview(streamed(), task=Task.IMAGE_TEXT_TO_TEXT, shown=shown)
 
 
@@ -158,7 +180,10 @@ AS_IT_STANDS: dict[str, Callable[[str], Interview]] = {
 def test_a_check_objects_to_its_example_and_not_to_the_right_answer(page: catalogue.Page) -> None:
     check = next(each for each in CHECKS if each.id == page.id)
     shown = example(page)
-    for texts, outcomes in ((shown.wrong, {Outcome.FAIL, Outcome.WARN}), (shown.right, {Outcome.PASS})):
+    for texts, outcomes in (
+        (shown.wrong, {Outcome.FAIL, Outcome.WARN}),
+        (shown.right, {Outcome.PASS}),
+    ):
         read = AS_IT_STANDS.get(page.id)
         facts = read(*texts.values()) if read else of_responses(page, texts)
         result = check.judge(facts)

@@ -42,12 +42,18 @@ def judge(
     limits = IMPATIENT if HANGING & set(behaviour.faults) else limits
     with Simulator(behaviour) as simulator:
         ledger = Ledger(Silent())
-        ledger.judge(CHECKS, lambda: interview(simulator.url, weights=WEIGHTS, task=task, limits=limits))
+        ledger.judge(
+            CHECKS, lambda: interview(simulator.url, weights=WEIGHTS, task=task, limits=limits)
+        )
     return {result.id: result for result in ledger.results}
 
 
 def objections(results: dict[str, CheckResult]) -> dict[str, Outcome]:
-    return {name: r.outcome for name, r in results.items() if r.outcome not in {Outcome.PASS, Outcome.SKIP}}
+    return {
+        name: r.outcome
+        for name, r in results.items()
+        if r.outcome not in {Outcome.PASS, Outcome.SKIP}
+    }
 
 
 @pytest.mark.process
@@ -56,7 +62,9 @@ def test_every_healthy_dialect_passes_every_check(dialect: str) -> None:
     results = judge(Behaviour(model=WEIGHTS, dialect=dialect))
     assert objections(results) == {}
     skipped = {name for name, result in results.items() if result.outcome is Outcome.SKIP}
-    assert skipped <= {"endpoint/stream-incremental", *OPEN.get(dialect, ())}, "an instant answer may leave it open"
+    assert skipped <= {"endpoint/stream-incremental", *OPEN.get(dialect, ())}, (
+        "an instant answer may leave it open"
+    )
 
 
 @pytest.mark.process
@@ -67,9 +75,13 @@ def test_at_a_real_servers_pace_no_question_stays_open(dialect: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_server_that_serves_one_request_after_another_gets_the_time_that_its_queue_takes() -> None:
+def test_a_server_that_serves_one_request_after_another_gets_the_time_that_its_queue_takes() -> (
+    None
+):
     """Sixteen requests take longer than one is given for its first text."""
-    results = judge(Behaviour(model=WEIGHTS, slots=1, first_token_s=0.3), Task.TEXT_GENERATION, IMPATIENT)
+    results = judge(
+        Behaviour(model=WEIGHTS, slots=1, first_token_s=0.3), Task.TEXT_GENERATION, IMPATIENT
+    )
     assert objections(results) == {}
 
 
@@ -94,18 +106,24 @@ def test_nonsense_without_token_counts_passes(dialect: str) -> None:
 @pytest.mark.process
 def test_a_short_context_passes() -> None:
     for dialect in ("vllm", "llamacpp"):
-        assert objections(judge(Behaviour(model=WEIGHTS, dialect=dialect, context_tokens=512))) == {}
+        assert (
+            objections(judge(Behaviour(model=WEIGHTS, dialect=dialect, context_tokens=512))) == {}
+        )
 
 
 @pytest.mark.process
 def test_long_answers_that_are_all_reasoning_are_told_from_thoughts_that_were_cut() -> None:
-    results = judge(Behaviour(model=WEIGHTS, competent=False, answer_tokens=200, faults=("reasoning-only",)))
+    results = judge(
+        Behaviour(model=WEIGHTS, competent=False, answer_tokens=200, faults=("reasoning-only",))
+    )
     assert objections(results) == {"endpoint/stream": Outcome.FAIL}
 
 
 OF_ENDPOINTS = [name for name, fault in FAULTS.items() if fault.check.startswith("endpoint/")]
 FIRST_OF_ITS_CHECK = {FAULTS[name].check: name for name in reversed(OF_ENDPOINTS)}.values()
-DAILY = [name for name in FIRST_OF_ITS_CHECK if not FAULTS[name].check.endswith("/stream-incremental")]
+DAILY = [
+    name for name in FIRST_OF_ITS_CHECK if not FAULTS[name].check.endswith("/stream-incremental")
+]
 
 
 @pytest.mark.process
@@ -113,7 +131,11 @@ DAILY = [name for name in FIRST_OF_ITS_CHECK if not FAULTS[name].check.endswith(
 def test_a_fault_trips_its_check_and_no_other(name: str) -> None:
     fault = FAULTS[name]
     results = judge(Behaviour(model=WEIGHTS, faults=(name,)))
-    found = {check: seen for check, seen in objections(results).items() if check not in ALSO.get(name, ())}
+    found = {
+        check: seen
+        for check, seen in objections(results).items()
+        if check not in ALSO.get(name, ())
+    }
     assert found == {fault.check: Outcome.WARN if fault.warns else Outcome.FAIL}
     for finding in results[fault.check].findings:
         assert finding.expected
@@ -129,10 +151,14 @@ def test_what_is_not_heard_is_found_without_token_counts(name: str) -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("name", every(2, ["cut-characters", "hides-truncation", "special-tokens", "caps-output"]))
+@pytest.mark.parametrize(
+    "name", every(2, ["cut-characters", "hides-truncation", "special-tokens", "caps-output"])
+)
 @pytest.mark.parametrize("dialect", every(3, ["tgi", "llamacpp", "reasoning"]))
 def test_faults_are_found_in_other_dialects_too(name: str, dialect: str) -> None:
-    assert FAULTS[name].check in objections(judge(Behaviour(model=WEIGHTS, faults=(name,), dialect=dialect)))
+    assert FAULTS[name].check in objections(
+        judge(Behaviour(model=WEIGHTS, faults=(name,), dialect=dialect))
+    )
 
 
 def test_every_check_names_a_fault_that_trips_it() -> None:
@@ -154,7 +180,10 @@ def test_a_server_that_is_not_there_fails_and_is_not_passed_by() -> None:
 @pytest.mark.process
 @pytest.mark.parametrize("after", every(2, [0, 1, 3, 10, 40, 60]))
 def test_a_server_that_dies_on_the_way_fails(after: int) -> None:
-    assert Outcome.FAIL in objections(judge(Behaviour(model=WEIGHTS, faults=(f"dies-after-{after}",)))).values()
+    assert (
+        Outcome.FAIL
+        in objections(judge(Behaviour(model=WEIGHTS, faults=(f"dies-after-{after}",)))).values()
+    )
 
 
 @pytest.mark.process

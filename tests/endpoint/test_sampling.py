@@ -24,28 +24,39 @@ STEADY_TEXT = "the wind was cold and the sea was grey that night " * 4
         (Sampling(warm=(*alike("one"), streamed("two"))), Outcome.PASS),
         (Sampling(warm=alike("one"), hot=(*alike("one two"), streamed("three"))), Outcome.PASS),
         (
-            Sampling(warm=alike("one"), hot=alike(STEADY_TEXT), freed=(*alike("one"), streamed("two"))),
+            Sampling(
+                warm=alike("one"), hot=alike(STEADY_TEXT), freed=(*alike("one"), streamed("two"))
+            ),
             Outcome.WARN,
         ),
         (Sampling(warm=alike("one"), hot=alike(STEADY_TEXT)), Outcome.FAIL),
         (
-            Sampling(warm=alike("one"), hot=alike(STEADY_TEXT), freed=alike(STEADY_TEXT, logprob=-0.8)),
+            Sampling(
+                warm=alike("one"), hot=alike(STEADY_TEXT), freed=alike(STEADY_TEXT, logprob=-0.8)
+            ),
             Outcome.FAIL,
         ),
         (
-            Sampling(warm=alike("one"), hot=alike(STEADY_TEXT), freed=alike(STEADY_TEXT, logprob=-1e-3)),
+            Sampling(
+                warm=alike("one"), hot=alike(STEADY_TEXT), freed=alike(STEADY_TEXT, logprob=-1e-3)
+            ),
             Outcome.SKIP,
         ),
         (Sampling(warm=alike("one"), hot=alike("one")), Outcome.SKIP),
     ],
 )
-def test_equal_answers_are_a_fault_where_chance_cannot_make_them(samples: Sampling, outcome: Outcome) -> None:
+def test_equal_answers_are_a_fault_where_chance_cannot_make_them(
+    samples: Sampling, outcome: Outcome
+) -> None:
     facts = interview(streamed(), streams=(streamed(), streamed()), sampling=samples)
     assert checks.sampling.judge(facts).outcome is outcome
 
 
 SHORT = "The old keeper left the lamp in the rain."
-BEYOND = tuple(streamed(SHORT + nonsense, finish_reason="length") for nonsense in (" zor", " mip", " zor", " lan"))
+BEYOND = tuple(
+    streamed(SHORT + nonsense, finish_reason="length")
+    for nonsense in (" zor", " mip", " zor", " lan")
+)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +68,9 @@ BEYOND = tuple(streamed(SHORT + nonsense, finish_reason="length") for nonsense i
         pytest.param((*alike(SHORT, -0.3, 11), streamed("A fox.")), Outcome.PASS, id="they do"),
     ],
 )
-def test_answers_that_differ_only_beyond_their_end_are_equal(freed: tuple[Exchange, ...], outcome: Outcome) -> None:
+def test_answers_that_differ_only_beyond_their_end_are_equal(
+    freed: tuple[Exchange, ...], outcome: Outcome
+) -> None:
     """A greedy engine that must go on ties among words that mean nothing."""
     samples = Sampling(warm=alike(SHORT), hot=BEYOND, freed=freed)
     facts = interview(streamed(), streams=(streamed(), streamed()), sampling=samples)

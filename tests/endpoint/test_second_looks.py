@@ -17,7 +17,9 @@ from tests.endpoint.by_hand import interview, streamed
 from tests.support.interviews import judged
 
 TALE = "The old keeper climbed the stairs, lit the lamp and listened to the sea until the morning."
-OTHER_TALE = "A fox crossed the frozen river and found the village asleep under snow, far from any light."
+OTHER_TALE = (
+    "A fox crossed the frozen river and found the village asleep under snow, far from any light."
+)
 
 
 REASONED = "We need to write a long story. Once upon a time there was a lamp."
@@ -31,7 +33,9 @@ def test_a_plain_answer_with_the_marks_of_thoughts_is_the_streamed_one(mark: str
 
 
 def plain(text: str) -> Exchange:
-    return Exchange(status=200, body=json.dumps({"choices": [{"message": {"content": text}}]}).encode())
+    return Exchange(
+        status=200, body=json.dumps({"choices": [{"message": {"content": text}}]}).encode()
+    )
 
 
 TWICE = TALE.replace("lit ", "lit lit ")
@@ -54,14 +58,22 @@ def test_a_stream_alone_that_comes_back_to_the_plain_answer_was_changed(
 ) -> None:
     lone = Pairs(streams=tuple(map(streamed, streams)), plains=tuple(map(plain, plains)))
     asked = {"streams": (streamed(TALE), streamed(OTHER_TALE)), "plains": (plain(TALE),) * 2}
-    assert checks.stream_equals_plain.judge(interview(streamed(TALE), lone=lone, **asked)).outcome is outcome
+    assert (
+        checks.stream_equals_plain.judge(interview(streamed(TALE), lone=lone, **asked)).outcome
+        is outcome
+    )
 
 
 @pytest.mark.parametrize(
-    ("tokens", "outcome"), [((30, 30, 31), Outcome.SKIP), ((30, 90, 150), Outcome.FAIL), ((30,), Outcome.SKIP)]
+    ("tokens", "outcome"),
+    [((30, 30, 31), Outcome.SKIP), ((30, 90, 150), Outcome.FAIL), ((30,), Outcome.SKIP)],
 )
-def test_a_prompt_that_grows_has_the_text_of_others(tokens: tuple[int, ...], outcome: Outcome) -> None:
-    counted = tuple(streamed(usage=Usage(prompt_tokens=count, completion_tokens=10)) for count in tokens)
+def test_a_prompt_that_grows_has_the_text_of_others(
+    tokens: tuple[int, ...], outcome: Outcome
+) -> None:
+    counted = tuple(
+        streamed(usage=Usage(prompt_tokens=count, completion_tokens=10)) for count in tokens
+    )
     facts = interview(counted[0], streams=counted[:1], sampling=Sampling(warm=counted[1:]))
     assert checks.isolation.judge(facts).outcome is outcome
 
@@ -81,12 +93,17 @@ def test_the_engines_own_clock_tells_where_arrivals_prove_nothing(
     answers = (streamed(seconds=(first_s, first_s + 0.1)) for first_s in first_text_s)
     clocked = tuple(Clocked(exchange=each, first_s=0.05, whole_s=1.0) for each in answers)
     quick = streamed(seconds=(0.2, 0.25))
-    assert checks.stream_incremental.judge(interview(quick, long=quick, clocked=clocked)).outcome is outcome
+    assert (
+        checks.stream_incremental.judge(interview(quick, long=quick, clocked=clocked)).outcome
+        is outcome
+    )
 
 
 @pytest.mark.process
 def test_a_fast_server_that_reports_its_times_is_judged_by_them() -> None:
-    result = judged(Behaviour(tokens_per_second=900, first_token_s=0.05))["endpoint/stream-incremental"]
+    result = judged(Behaviour(tokens_per_second=900, first_token_s=0.05))[
+        "endpoint/stream-incremental"
+    ]
     assert result.outcome is Outcome.PASS
 
 

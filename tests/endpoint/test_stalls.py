@@ -47,7 +47,9 @@ def asks_for(tokens: int) -> Callable[[list[Request]], bool]:
 def objections(behaviour: Behaviour, moment: Callable[[list[Request]], bool]) -> dict[str, str]:
     """What is found by a kit that was stopped when the server had got these requests."""
     with Simulator(behaviour) as simulator:
-        kit = subprocess.Popen([sys.executable, "-c", INTERVIEWS, simulator.url], stdout=subprocess.PIPE, text=True)
+        kit = subprocess.Popen(
+            [sys.executable, "-c", INTERVIEWS, simulator.url], stdout=subprocess.PIPE, text=True
+        )
         try:
             while not moment(simulator.requests) and kit.poll() is None:
                 time.sleep(0.001)
@@ -59,7 +61,11 @@ def objections(behaviour: Behaviour, moment: Callable[[list[Request]], bool]) ->
         finally:
             kit.kill()
             kit.wait()
-    return {name: outcome for name, outcome in json.loads(said).items() if outcome not in {"pass", "skip"}}
+    return {
+        name: outcome
+        for name, outcome in json.loads(said).items()
+        if outcome not in {"pass", "skip"}
+    }
 
 
 def test_an_instant_answer_that_waits_for_its_reader_is_no_burst() -> None:
@@ -98,7 +104,9 @@ def test_one_delay_of_the_list_of_models_says_nothing() -> None:
         ("stuck-after-disconnect", "endpoint/disconnect", asks_for(LEFT_TOKENS)),
     ],
 )
-def test_a_fault_is_found_all_the_same(fault: str, check: str, moment: Callable[[list[Request]], bool]) -> None:
+def test_a_fault_is_found_all_the_same(
+    fault: str, check: str, moment: Callable[[list[Request]], bool]
+) -> None:
     """The first text takes its time, so that the kit is stopped before it comes."""
     behaviour = Behaviour(model="m", faults=(fault,), first_token_s=0.3, tokens_per_second=60)
     assert objections(behaviour, moment) == {check: "fail"}

@@ -21,7 +21,13 @@ WEIGHTS = "/weights/模型 a"
 COUNTS = ("stream-usage", "max-tokens", "multi-turn", "system-role", "long-prompt")
 FEW, SIZES = (
     30_000,
-    {"qwen": 150_000, "llama3": 128_000, "deepseek3": 128_000, "glm4": 150_000, "superwords": 100_000},
+    {
+        "qwen": 150_000,
+        "llama3": 128_000,
+        "deepseek3": 128_000,
+        "glm4": 150_000,
+        "superwords": 100_000,
+    },
 )
 QUICKLY_TRAINED = ("qwen", "llama3", "deepseek3", "spaced-digits")
 PAIRS = list(zip(cycle([*QUICKLY_TRAINED, *shipped()]), TEMPLATES, strict=False))
@@ -30,12 +36,18 @@ DAILY = [PAIRS[0], *(pair for pair in PAIRS[::3] if pair[0] in shipped())]
 
 
 def in_order(tokenizer: Tokenizer, *, refuses_system: bool = False, pace: float = 0) -> None:
-    behaviour = Behaviour(model=WEIGHTS, tokenizer=tokenizer, tokens_per_second=pace, context_tokens=16_384)
+    behaviour = Behaviour(
+        model=WEIGHTS, tokenizer=tokenizer, tokens_per_second=pace, context_tokens=16_384
+    )
     results = judged(behaviour)
     refused = {"endpoint/system-role"} if refuses_system else set()
     assert set(objections(results)) == refused, objections(results)
-    open_questions = {check for check in COUNTS if results[f"endpoint/{check}"].outcome is Outcome.SKIP}
-    assert not open_questions, {check: results[f"endpoint/{check}"].because for check in open_questions}
+    open_questions = {
+        check for check in COUNTS if results[f"endpoint/{check}"].outcome is Outcome.SKIP
+    }
+    assert not open_questions, {
+        check: results[f"endpoint/{check}"].because for check in open_questions
+    }
 
 
 def templated(vocabulary: str, template: Template, size: int = FEW) -> Templated:
@@ -93,15 +105,22 @@ def test_vocabularies_differ_in_what_digits_and_foreign_characters_cost() -> Non
     vocabularies = [*shipped(), *QUICKLY_TRAINED]
     digits = {len(templated(name, TEMPLATES["yi"]).pieces(" 123456")) for name in vocabularies}
     assert len(digits) > 1
-    assert any("" in templated(name, TEMPLATES["yi"]).pieces(FOREIGN) for name in vocabularies), "held back bytes"
+    assert any("" in templated(name, TEMPLATES["yi"]).pieces(FOREIGN) for name in vocabularies), (
+        "held back bytes"
+    )
 
 
 def test_a_template_counts_what_it_puts_in_and_leaves_out() -> None:
     question = [{"role": "user", "content": STORY}]
-    told_before = [{"role": "system", "content": code_word_text(code_word(1))}, {"role": "user", "content": RECALL}]
+    told_before = [
+        {"role": "system", "content": code_word_text(code_word(1))},
+        {"role": "user", "content": RECALL},
+    ]
     recall = told_before[1:]
     tokenizers = {family: templated("qwen", template) for family, template in TEMPLATES.items()}
-    prompts = {family: tokenizer.prompt_tokens(question) for family, tokenizer in tokenizers.items()}
+    prompts = {
+        family: tokenizer.prompt_tokens(question) for family, tokenizer in tokenizers.items()
+    }
     assert min(prompts.values()) < 40
     assert max(prompts.values()) > 1000
     replaced = tokenizers["mistral-default"]

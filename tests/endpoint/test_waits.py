@@ -9,10 +9,17 @@ from healthcheck.wire.client import Exchange
 
 def answer(first_s: float, seconds: float) -> Exchange:
     completion = Completion(
-        text="a b", finish_reason="stop", usage=Usage(prompt_tokens=60, completion_tokens=16), deltas=2
+        text="a b",
+        finish_reason="stop",
+        usage=Usage(prompt_tokens=60, completion_tokens=16),
+        deltas=2,
     )
     return Exchange(
-        status=200, completion=completion, arrivals_s=(first_s, seconds), seconds=seconds, sent={"max_tokens": 16}
+        status=200,
+        completion=completion,
+        arrivals_s=(first_s, seconds),
+        seconds=seconds,
+        sent={"max_tokens": 16},
     )
 
 

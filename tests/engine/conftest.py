@@ -34,9 +34,18 @@ def make_weights() -> Callable[..., Path]:
     """Trains (or finds) the small weights; more steps make better ones."""
 
     def make(*, steps: int | None = None) -> Path:
-        command = [ENVIRONMENT / "bin" / "python", ROOT / "examples" / "tiny_lm" / "make_weights.py"]
-        command += ["--cache", ROOT / ".cache" / "weights", *(["--steps", str(steps)] if steps else [])]
-        return Path(subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip())
+        command = [
+            ENVIRONMENT / "bin" / "python",
+            ROOT / "examples" / "tiny_lm" / "make_weights.py",
+        ]
+        command += [
+            "--cache",
+            ROOT / ".cache" / "weights",
+            *(["--steps", str(steps)] if steps else []),
+        ]
+        return Path(
+            subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+        )
 
     return make
 

@@ -37,10 +37,16 @@ def judged(url: str, weights: Path) -> Ledger:
 
 
 def objections(ledger: Ledger) -> list[CheckResult]:
-    return [each for each in ledger.results if not each.settled or each.outcome not in {Outcome.PASS, Outcome.SKIP}]
+    return [
+        each
+        for each in ledger.results
+        if not each.settled or each.outcome not in {Outcome.PASS, Outcome.SKIP}
+    ]
 
 
-def test_nginx_that_does_not_buffer_is_nothing_to_object_to(engine: str, weights: Path, tmp_path: Path) -> None:
+def test_nginx_that_does_not_buffer_is_nothing_to_object_to(
+    engine: str, weights: Path, tmp_path: Path
+) -> None:
     with nginx(engine, tmp_path, *UNBUFFERED) as url:
         ledger = judged(url, weights)
     assert objections(ledger) == []

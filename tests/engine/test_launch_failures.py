@@ -107,7 +107,9 @@ def weights(tiny_weights: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def launched(tmp_path: Path, weights: Path, engine_environment: dict[str, str]) -> Callable[[str], Service]:
+def launched(
+    tmp_path: Path, weights: Path, engine_environment: dict[str, str]
+) -> Callable[[str], Service]:
     """A service over a deploy.sh in which PORT is a free port."""
 
     def launch(script: str) -> Service:
@@ -151,6 +153,8 @@ def test_healthy_weights_start_and_the_timeline_tells_how(launched, weights):
         ended = running.ended()
     assert launch.outcome is LaunchOutcome.READY
     assert launch.model == str(weights)
-    assert {"loading weights", "answering the first request"} <= {phase.name for phase in launch.phases}
+    assert {"loading weights", "answering the first request"} <= {
+        phase.name for phase in launch.phases
+    }
     assert not ended.stopped.killed
     assert not with_word(str(weights))

@@ -19,17 +19,31 @@ pytestmark = [pytest.mark.engine, pytest.mark.timeout(1200)]
 
 
 @pytest.fixture
-def start(tmp_path: Path, engine_environment: dict[str, str]) -> Callable[..., subprocess.Popen[str]]:
+def start(
+    tmp_path: Path, engine_environment: dict[str, str]
+) -> Callable[..., subprocess.Popen[str]]:
     """Starts `npu-adapter verify` of a fresh adapter in a form of the template, with options."""
     adapter = tmp_path / "my-adapter"
     kit = [sys.executable, "-m", "healthcheck"]
-    variables = [word for name, value in engine_environment.items() for word in ("--env", f"{name}={value}")]
+    variables = [
+        word for name, value in engine_environment.items() for word in ("--env", f"{name}={value}")
+    ]
 
     def run(weights: Path, *more: str, form: str = "plain") -> subprocess.Popen[str]:
         planned_for = ("--weights", weights) if form == "plain" else ()
         made = [*kit, "new", adapter, "--template", form, "--defaults", *planned_for]
         subprocess.run(list(map(str, made)), check=True, capture_output=True)
-        command = [*kit, "verify", adapter, "--weights", weights, "--out", tmp_path / "out", *variables, *more]
+        command = [
+            *kit,
+            "verify",
+            adapter,
+            "--weights",
+            weights,
+            "--out",
+            tmp_path / "out",
+            *variables,
+            *more,
+        ]
         return subprocess.Popen(
             list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             stdin=subprocess.DEVNULL, env={**os.environ, **engine_environment},
@@ -57,7 +71,9 @@ def left_over(weights: Path) -> str:
 
 
 @pytest.mark.parametrize("form", ["plain", "planned"])
-def test_an_adapter_from_the_template_is_ready(form: str, start, tiny_weights: Path, tmp_path: Path) -> None:
+def test_an_adapter_from_the_template_is_ready(
+    form: str, start, tiny_weights: Path, tmp_path: Path
+) -> None:
     odd = tmp_path / "权重 tiny model"
     shutil.copytree(tiny_weights, odd)
     process = start(odd, form=form)
@@ -68,12 +84,16 @@ def test_an_adapter_from_the_template_is_ready(form: str, start, tiny_weights: P
     assert {check["outcome"] for check in seen["checks"]} <= {"pass", "skip"}, output
     for tier, figures in seen["metrics"]["tiers"].items():
         assert 0 < figures["correct"] < figures["samples"], tier
-    assert {"configs", "logs", "results", "report.json"} <= {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"configs", "logs", "results", "report.json"} <= {
+        path.name for path in (tmp_path / "out").iterdir()
+    }
     assert not left_over(odd)
 
 
 @pytest.mark.parametrize("moment", ["loading", "probe"])
-def test_ctrl_c_leaves_nothing_behind(moment: str, start, tiny_weights: Path, tmp_path: Path) -> None:
+def test_ctrl_c_leaves_nothing_behind(
+    moment: str, start, tiny_weights: Path, tmp_path: Path
+) -> None:
     weights = Path(shutil.copytree(tiny_weights, tmp_path / "weights"))
     process = start(weights, "--problems", "3000", "--concurrency", "8")
     journal = tmp_path / "out" / "logs" / "samples.jsonl"

@@ -58,7 +58,9 @@ def test_a_real_server_passes_with_no_finding(talk: Interview) -> None:
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: talk)
     objections = {
-        r.id: (r.findings, r.because) for r in ledger.results if r.outcome not in {Outcome.PASS, Outcome.SKIP}
+        r.id: (r.findings, r.because)
+        for r in ledger.results
+        if r.outcome not in {Outcome.PASS, Outcome.SKIP}
     }
     assert not objections
     skipped = {result.id for result in ledger.results if result.outcome is Outcome.SKIP}
@@ -78,7 +80,9 @@ def test_the_openai_client_reads_every_stream_alike(talk: Interview) -> None:
 
 
 @pytest.fixture
-def start(tmp_path: Path, engine_environment: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
+def start(
+    tmp_path: Path, engine_environment: dict[str, str]
+) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs `npu-adapter verify` of a fresh vision-language adapter from the template."""
 
     def run(weights: Path, *more: str) -> subprocess.CompletedProcess[str]:
@@ -86,8 +90,22 @@ def start(tmp_path: Path, engine_environment: dict[str, str]) -> Callable[..., s
         adapter, task = tmp_path / "my-adapter", PICTURES.value
         new = [*kit, "new", adapter, "--template", "planned", "--defaults", "--task", task]
         subprocess.run(new, check=True, capture_output=True)
-        variables = [word for name, value in engine_environment.items() for word in ("--env", f"{name}={value}")]
-        command = [*kit, "verify", adapter, "--weights", weights, "--out", tmp_path / "out", *variables, *more]
+        variables = [
+            word
+            for name, value in engine_environment.items()
+            for word in ("--env", f"{name}={value}")
+        ]
+        command = [
+            *kit,
+            "verify",
+            adapter,
+            "--weights",
+            weights,
+            "--out",
+            tmp_path / "out",
+            *variables,
+            *more,
+        ]
         return subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=800,
             env={**os.environ, **engine_environment},
@@ -105,12 +123,18 @@ def test_a_vision_adapter_from_the_template_serves_and_its_noise_is_called_noise
     outcomes = {check["id"]: check["outcome"] for check in seen["checks"]}
     assert outcomes["endpoint/image"] == "pass"
     assert outcomes["task/matches-weights"] == "pass"
-    objections = {name: outcome for name, outcome in outcomes.items() if outcome not in {"pass", "skip"}}
-    assert objections.pop("probe/accuracy", "warn") == "warn", "noise may hold the right digit by chance"
+    objections = {
+        name: outcome for name, outcome in outcomes.items() if outcome not in {"pass", "skip"}
+    }
+    assert objections.pop("probe/accuracy", "warn") == "warn", (
+        "noise may hold the right digit by chance"
+    )
     noise = objections.pop("probe/degenerate", "")
     assert not objections, done.stdout
     failed = noise == "fail"  # printable noise may be a weak model's
-    unsettled = not next(check["settled"] for check in seen["checks"] if check["id"] == "probe/accuracy")
+    unsettled = not next(
+        check["settled"] for check in seen["checks"] if check["id"] == "probe/accuracy"
+    )
     assert noise or unsettled, done.stdout
     expected = ("not-ready", 1) if failed else ("inconclusive", 3) if unsettled else ("ready", 0)
     assert (seen["verdict"], done.returncode) == expected

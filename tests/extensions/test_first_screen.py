@@ -60,6 +60,8 @@ def test_features_quote_one_answer_for_each_check() -> None:
     with Simulator(Behaviour()) as simulator:
         short, whole = screens("features", simulator.url)
     assert len(short) <= SCREEN
-    assert any(re.search(r"features/parameters; \d more findings: --verbose$", line) for line in short)
+    assert any(
+        re.search(r"features/parameters; \d more findings: --verbose$", line) for line in short
+    )
     assert not any("more findings" in line for line in whole)
     assert sum("(seed)" in line for line in whole) == 1

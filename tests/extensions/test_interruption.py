@@ -18,7 +18,9 @@ from tests.support.template import ROOT
 @pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("command", ["features", "numerics"])
-def test_it_ends_with_a_report_that_says_so(command: str, number: signal.Signals, tmp_path: Path) -> None:
+def test_it_ends_with_a_report_that_says_so(
+    command: str, number: signal.Signals, tmp_path: Path
+) -> None:
     with Simulator(Behaviour(tokens_per_second=5)) as simulator:
         words = [command, simulator.url, "--verbose", "--out", str(tmp_path / "out")]
         process = subprocess.Popen(
@@ -35,4 +37,7 @@ def test_it_ends_with_a_report_that_says_so(command: str, number: signal.Signals
     assert error.endswith(
         "npu-adapter: interrupted before a check was judged: no answer that this command got is kept\n"
     )
-    assert json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))["stopped"] == "interrupted"
+    assert (
+        json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))["stopped"]
+        == "interrupted"
+    )

@@ -34,7 +34,11 @@ def test_its_help_begins_with_commands_that_are_right(command: str) -> None:
     found = examples(ran(command, "--help").stdout)
     assert len(found) == 2
     for example in found:
-        assert whole_parser().parse_args(shlex.split(example)[1:]).parser.prog.startswith(f"npu-adapter {command}")
+        assert (
+            whole_parser()
+            .parse_args(shlex.split(example)[1:])
+            .parser.prog.startswith(f"npu-adapter {command}")
+        )
 
 
 def test_no_own_command_stands_with_those_of_other_distributions() -> None:
@@ -49,7 +53,9 @@ def test_help_imports_no_library_and_no_stage(command: str) -> None:
         f"    cli.main([{command!r}, '--help'])"
     )
     assert sorted(loaded & HEAVY) == ["importlib.metadata"], "it looks for commands of extensions"
-    assert [name for name in loaded if name.startswith(("healthcheck.stages.", "healthcheck.report."))] == []
+    assert [
+        name for name in loaded if name.startswith(("healthcheck.stages.", "healthcheck.report."))
+    ] == []
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +63,9 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a copy of the package without extensions, and a link to everything else of the repository."""
     folder = tmp_path_factory.mktemp("core")
     shutil.copytree(
-        ROOT / "healthcheck", folder / "healthcheck", ignore=shutil.ignore_patterns("extensions", "__pycache__")
+        ROOT / "healthcheck",
+        folder / "healthcheck",
+        ignore=shutil.ignore_patterns("extensions", "__pycache__"),
     )
     for each in ("adapter", "deploy.sh", "templates", "copier.yml"):
         (folder / each).symlink_to(ROOT / each)
@@ -81,7 +89,16 @@ def test_the_core_works_without_them(core: Path, tmp_path: Path) -> None:
     assert [name for name in COMMANDS if f"    {name} " in listed.stdout] == []
     place = tmp_path / "r.json"
     judged = alone(
-        core, "verify", str(ROOT), "--until", "plan", "--weights", WEIGHTS, "--quiet", "--json", str(place)
+        core,
+        "verify",
+        str(ROOT),
+        "--until",
+        "plan",
+        "--weights",
+        WEIGHTS,
+        "--quiet",
+        "--json",
+        str(place),
     )
     assert json.loads(place.read_text("utf-8"))["verdict"] == "ready", judged.stderr
     assert judged.returncode == 0

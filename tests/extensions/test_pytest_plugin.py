@@ -52,7 +52,9 @@ def run(folder, *arguments, **variables):
 
 
 def plugged(folder, *arguments):
-    return run(folder, "-p", "healthcheck.extensions.pytest_plugin", "--npu-adapter", ".", "-v", *arguments)
+    return run(
+        folder, "-p", "healthcheck.extensions.pytest_plugin", "--npu-adapter", ".", "-v", *arguments
+    )
 
 
 def test_each_check_is_an_item_and_a_failure_says_what_to_do(submission):
@@ -87,7 +89,10 @@ def test_a_conftest_fools_the_plugin_and_not_the_verdict_of_record(submission, t
     assert plugged(submission).returncode == 0
     empty = tmp_path / "weights"
     empty.mkdir()
-    assert cli.main(["verify", str(submission), "--weights", str(empty), "--until", "plan", "--quiet"]) == 1
+    assert (
+        cli.main(["verify", str(submission), "--weights", str(empty), "--until", "plan", "--quiet"])
+        == 1
+    )
 
 
 def test_an_unused_plugin_imports_nothing_and_adds_nothing(submission):
@@ -125,7 +130,12 @@ def test_two(adapter_server, chat):
 def live(submission):
     """Runs its tests with the simulated engine for `vllm`, on the real port 8000."""
     (submission / "test_chat.py").write_text(CHAT)
-    options = ["-p", "healthcheck.extensions.pytest_plugin", f"--npu-adapter-weights={ENGINE / 'weights'}", "-rs"]
+    options = [
+        "-p",
+        "healthcheck.extensions.pytest_plugin",
+        f"--npu-adapter-weights={ENGINE / 'weights'}",
+        "-rs",
+    ]
     path = f"{ENGINE / 'bin'}:{os.environ['PATH']}:{Path(sys.executable).parent}"
     with the_port():
         yield lambda **variables: run(submission, *options, PATH=path, **variables)
@@ -150,14 +160,18 @@ def test_no_secret_of_the_log_is_printed(live, submission):
     said = "connecting with password=hunter2345, then with correct horse battery"
     (submission / "deploy.sh").write_text(f"#!/bin/sh\necho '{said}'\nexit 1\n")
     done = live(DB_PASSWORD="correct horse battery")
-    assert "connecting with password=removed, then with removed" in done.stdout, done.stdout + done.stderr
+    assert "connecting with password=removed, then with removed" in done.stdout, (
+        done.stdout + done.stderr
+    )
     assert "hunter2345" not in done.stdout
     assert "correct horse" not in done.stdout
 
 
 def test_no_secret_of_an_answer_is_printed(live, submission):
     (submission / "test_chat.py").write_text("def test_one(chat):\n    chat('Hello')\n")
-    (submission / "deploy.sh").write_text(f"#!/bin/sh\nexec '{sys.executable}' '{SERVER}' 8000 once\n")
+    (submission / "deploy.sh").write_text(
+        f"#!/bin/sh\nexec '{sys.executable}' '{SERVER}' 8000 once\n"
+    )
     done = live()
     assert "no whole completion: " in done.stdout, done.stdout + done.stderr
     assert "password=removed" in done.stdout

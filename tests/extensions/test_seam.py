@@ -41,7 +41,14 @@ def adapter(tmp_path: Path) -> Path:
 
 def verified(adapter: Path, *more: str) -> tuple[Ended, dict[str, Any]]:
     ended = ran(
-        "verify", str(adapter), "--until", "repo", "--quiet", "--json", str(adapter.parent / "r.json"), *more
+        "verify",
+        str(adapter),
+        "--until",
+        "repo",
+        "--quiet",
+        "--json",
+        str(adapter.parent / "r.json"),
+        *more,
     )
     return ended, json.loads((adapter.parent / "r.json").read_text("utf-8"))
 
@@ -51,7 +58,9 @@ def of(report: dict[str, Any], check: str) -> dict[str, Any]:
 
 
 @pytest.mark.process
-def test_a_check_of_another_distribution_judges_beside_the_kits_own(install: Install, adapter: Path) -> None:
+def test_a_check_of_another_distribution_judges_beside_the_kits_own(
+    install: Install, adapter: Path
+) -> None:
     without, _ = verified(adapter)
     install()
     ended, report = verified(adapter)
@@ -60,7 +69,11 @@ def test_a_check_of_another_distribution_judges_beside_the_kits_own(install: Ins
     assert f"insert: {HEADER.strip()}" in of(report, ID)["fix"]
     assert report["provenance"]["extensions"] == ["licence (own-check 1.0)"]
     ended, report = verified(adapter, "--no-extensions")
-    assert (ended.returncode, of(report, ID), report["provenance"].get("extensions")) == (0, {}, None)
+    assert (ended.returncode, of(report, ID), report["provenance"].get("extensions")) == (
+        0,
+        {},
+        None,
+    )
     ended, report = verified(adapter, "--skip", ID)
     assert (ended.returncode, of(report, ID)["outcome"]) == (0, "skip")
 
@@ -74,7 +87,9 @@ def test_its_page_is_explained_and_doctor_lists_it(install: Install) -> None:
 
 
 @pytest.mark.process
-def test_a_command_of_another_distribution_is_listed_and_run(install: Install, adapter: Path) -> None:
+def test_a_command_of_another_distribution_is_listed_and_run(
+    install: Install, adapter: Path
+) -> None:
     install()
     assert "print our licence header" in ran("--help").stdout
     assert "usage: npu-adapter licence" in ran("licence", "--help").stdout
@@ -91,7 +106,9 @@ BROKEN = {
     "": "AttributeError: module 'own_check' has no attribute 'CHECKS'",
     SOURCE.replace(ID, "plan/licence"): "ids that begin with plan/ are the kit's own",
     SOURCE.replace(ID, "own licence"): "'own licence' is not an id such as own/licence",
-    SOURCE.replace("(licence_header,)", "(licence_header, licence_header)"): f"there is another check {ID}",
+    SOURCE.replace(
+        "(licence_header,)", "(licence_header, licence_header)"
+    ): f"there is another check {ID}",
 }
 
 
@@ -103,11 +120,15 @@ def test_a_broken_one_is_an_error_by_name_and_never_the_submissions(
     install(source)
     ended, report = verified(adapter)
     told = of(report, "extension/licence")
-    assert (ended.returncode, report["verdict"], told["outcome"]) == (4, "inconclusive", "error"), ended.stdout
+    assert (ended.returncode, report["verdict"], told["outcome"]) == (4, "inconclusive", "error"), (
+        ended.stdout
+    )
     assert told["detail"] == (
         f"the extension licence (own_check:CHECKS, own-check 1.0) cannot be used: {BROKEN[source]}"
     )
-    assert {each["id"] for each in report["checks"] if each["outcome"] == "error"} == {"extension/licence"}
+    assert {each["id"] for each in report["checks"] if each["outcome"] == "error"} == {
+        "extension/licence"
+    }
     assert verified(adapter, "--no-extensions")[0].returncode == 0
 
 
@@ -120,12 +141,18 @@ def test_a_broken_command_says_so_when_it_is_run(install: Install) -> None:
 
 
 @pytest.mark.process
-def test_nothing_is_loaded_from_the_repository_that_is_judged(install: Install, adapter: Path) -> None:
+def test_nothing_is_loaded_from_the_repository_that_is_judged(
+    install: Install, adapter: Path
+) -> None:
     """Not even where the repository is on the search path of the kit's own Python."""
     install(f"open({str(adapter.parent / 'mark')!r}, 'w')\n{SOURCE}", folder=adapter)
     ended, report = verified(adapter)
-    assert (ended.returncode, of(report, "extension/licence")["outcome"]) == (0, "skip"), ended.stderr
-    assert "own_check is in the repository that is judged" in of(report, "extension/licence")["detail"]
+    assert (ended.returncode, of(report, "extension/licence")["outcome"]) == (0, "skip"), (
+        ended.stderr
+    )
+    assert (
+        "own_check is in the repository that is judged" in of(report, "extension/licence")["detail"]
+    )
     assert not (adapter.parent / "mark").exists()
 
 
@@ -142,7 +169,9 @@ CHECKS = (rack,)
 
 
 @pytest.mark.process
-def test_a_check_of_a_machine_runs_with_those_of_the_runner(install: Install, tmp_path: Path) -> None:
+def test_a_check_of_a_machine_runs_with_those_of_the_runner(
+    install: Install, tmp_path: Path
+) -> None:
     install(OF_A_MACHINE)
     place = tmp_path / "r.json"
     command = ("runner", "--level", "1", "--allow-none", "--quiet", "--json", str(place))
@@ -154,12 +183,20 @@ def test_a_check_of_a_machine_runs_with_those_of_the_runner(install: Install, tm
 
 
 @pytest.mark.parametrize("command", ["verify --url", "probe"])
-def test_a_broken_one_is_said_without_a_repository_too(install: Install, tmp_path: Path, command: str) -> None:
+def test_a_broken_one_is_said_without_a_repository_too(
+    install: Install, tmp_path: Path, command: str
+) -> None:
     """Nothing listens there, which settles nothing either."""
     install("raise RuntimeError('no licence server')")
     place = tmp_path / "r.json"
     ended = ran(
-        *command.split(), "http://127.0.0.1:9", "--quiet", "--json", str(place), "--out", str(tmp_path / "o")
+        *command.split(),
+        "http://127.0.0.1:9",
+        "--quiet",
+        "--json",
+        str(place),
+        "--out",
+        str(tmp_path / "o"),
     )
     assert ended.returncode == 4, ended.stderr
     assert of(json.loads(place.read_text("utf-8")), "extension/licence")["outcome"] == "error"

@@ -41,7 +41,12 @@ def test_a_replacement_changes_just_that_part(text: str, data: st.DataObject):
         assert after(text.encode(), repair(made)).decode() == text[:start] + new + text[end:]
 
 
-@given(st.binary(max_size=40), st.integers(0, 6), st.text("a\n", max_size=3), st.text("b\n", max_size=3))
+@given(
+    st.binary(max_size=40),
+    st.integers(0, 6),
+    st.text("a\n", max_size=3),
+    st.text("b\n", max_size=3),
+)
 def test_an_edit_that_does_not_fit_changes_nothing(data: bytes, line: int, old: str, new: str):
     made = after(data, repair(edit(line, old, new)))
     if old and old.encode() not in data:
@@ -85,16 +90,26 @@ def test_equal_edits_are_made_once_and_conflicting_ones_wait():
 def test_the_edits_of_a_repair_are_made_together_or_not_at_all():
     half = repair(edit(1, "a", "b"), edit(2, "missing", "b"))
     assert propose([half], {NAME: b"a\na\n"}).changes == ()
-    assert propose([repair(edit(1, "a", "b"), Edit(file="other", line=1, old="a"))], {NAME: b"a\n"}).changes == ()
+    assert (
+        propose(
+            [repair(edit(1, "a", "b"), Edit(file="other", line=1, old="a"))], {NAME: b"a\n"}
+        ).changes
+        == ()
+    )
 
 
 def test_bytes_that_are_no_utf8_stay():
-    assert after(b"# \xc6\xff\n--port 8001\n", repair(edit(2, "8001", "8000"))) == b"# \xc6\xff\n--port 8000\n"
+    assert (
+        after(b"# \xc6\xff\n--port 8001\n", repair(edit(2, "8001", "8000")))
+        == b"# \xc6\xff\n--port 8000\n"
+    )
 
 
 def test_line_ends_are_counted_and_the_diff_has_the_rest():
     ends = repair(*(edit(line, "\r") for line in (1, 2)))
-    changes = propose([ends, repair(edit(2, "8001", "8000"))], {NAME: b"#!/bin/sh\r\n8001\r\n"}).changes
+    changes = propose(
+        [ends, repair(edit(2, "8001", "8000"))], {NAME: b"#!/bin/sh\r\n8001\r\n"}
+    ).changes
     shown = diff(changes).splitlines()
     assert shown[0] == "deploy.sh: 2 line ends CRLF → LF"
     assert [line for line in shown if line[0] in "+-"][2:] == ["-8001", "+8000"]
@@ -118,7 +133,9 @@ def test_a_file_behind_a_link_is_left_alone(tmp_path: Path, linked: str):
     root = folder(tmp_path / "r", {"y": ""})
     (root / "a").symlink_to(outside / "x" if linked == "file" else outside)
     path = "a" if linked == "file" else "a/x"
-    changes = propose([repair(Edit(file=path, line=1, old="8001", new="8000"))], {path: b"8001\n"}).changes
+    changes = propose(
+        [repair(Edit(file=path, line=1, old="8001", new="8000"))], {path: b"8001\n"}
+    ).changes
     with pytest.raises(UsageError, match="changed while"):
         apply(root, changes)
     assert (outside / "x").read_text() == "8001\n"
@@ -136,7 +153,8 @@ def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path):
 @pytest.mark.process
 def test_the_diff_is_one_that_git_applies(tmp_path: Path):
     root = repository(
-        tmp_path / "r", {NAME: "#!/bin/sh\nvllm serve a --port 8001", "requirements.txt": "torch\nx\n"}
+        tmp_path / "r",
+        {NAME: "#!/bin/sh\nvllm serve a --port 8001", "requirements.txt": "torch\nx\n"},
     )
     files = {name: (root / name).read_bytes() for name in (NAME, "requirements.txt")}
     torch = repair(without_lines("requirements.txt", "torch\nx\n", 1, 1))

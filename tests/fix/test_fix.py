@@ -11,7 +11,14 @@ import pytest
 from healthcheck.core.check import fail
 from healthcheck.core.records import CheckResult, Edit, Outcome, Stage
 from healthcheck.sandbox.job import EndedBy
-from healthcheck.stages.plan.records import Api, LaunchPlan, Origin, PortSource, ServerCommand, ShellRun
+from healthcheck.stages.plan.records import (
+    Api,
+    LaunchPlan,
+    Origin,
+    PortSource,
+    ServerCommand,
+    ShellRun,
+)
 from healthcheck.verify.fix import already_made, left_alone
 from tests.support import commands
 from tests.support.repositories import folder, git, repository
@@ -22,7 +29,9 @@ EDIT = Edit(file="deploy.sh", line=1, old="a", new="b")
 
 def result(check_id: str, outcome: Outcome = Outcome.FAIL) -> CheckResult:
     found = (fail(expected="", seen="", edits=[EDIT]),) if outcome is not Outcome.PASS else ()
-    return CheckResult(id=check_id, stage=Stage.PLAN, title="", outcome=outcome, why="", findings=found)
+    return CheckResult(
+        id=check_id, stage=Stage.PLAN, title="", outcome=outcome, why="", findings=found
+    )
 
 
 def recorded(
@@ -33,7 +42,13 @@ def recorded(
         port_source=PortSource(kind=Origin.UNKNOWN, text=""), host=None, where=where, served_names=names,
     )  # fmt: skip
     run = ShellRun(
-        shell="sh", exit_status=None, ended_by=EndedBy.SERVER, stdout="", stderr="", commands=(), servers=(server,)
+        shell="sh",
+        exit_status=None,
+        ended_by=EndedBy.SERVER,
+        stdout="",
+        stderr="",
+        commands=(),
+        servers=(server,),
     )
     return LaunchPlan(
         server=server,
@@ -48,7 +63,9 @@ def recorded(
 
 
 def fixed(root: Path) -> commands.Ended:
-    done = commands.ran("verify", str(root), "--weights", str(WEIGHTS), "--until", "plan", "--quiet", "--fix")
+    done = commands.ran(
+        "verify", str(root), "--weights", str(WEIGHTS), "--until", "plan", "--quiet", "--fix"
+    )
     assert "Traceback" not in done.stderr
     return done
 
@@ -98,7 +115,9 @@ def test_crlf_stays_where_it_is_no_fault_of_the_commit(tmp_path: Path):
 
 @pytest.mark.process
 def test_links_are_left_alone(tmp_path: Path):
-    root = folder(tmp_path / "r", {"start.sh": '#!/bin/sh\nexec vllm serve "$MODEL_PATH" --port 8001\n'})
+    root = folder(
+        tmp_path / "r", {"start.sh": '#!/bin/sh\nexec vllm serve "$MODEL_PATH" --port 8001\n'}
+    )
     (root / "deploy.sh").symlink_to("start.sh")
     repository(root, {})
     fixed(root)
@@ -108,24 +127,38 @@ def test_links_are_left_alone(tmp_path: Path):
 
 @pytest.mark.process
 def test_a_report_has_the_edits_without_secrets(tmp_path: Path):
-    text = '#!/bin/sh\nexec vllm serve "$MODEL_PATH" --api-key sk-aZ3kQ9wLxP7rT2vB8nM4 --port 8001\n'
+    text = (
+        '#!/bin/sh\nexec vllm serve "$MODEL_PATH" --api-key sk-aZ3kQ9wLxP7rT2vB8nM4 --port 8001\n'
+    )
     root = repository(tmp_path / "r", {"deploy.sh": text})
     file = tmp_path / "report.json"
-    commands.ran("verify", str(root), "--weights", str(WEIGHTS), "--until", "plan", "--json", str(file))
+    commands.ran(
+        "verify", str(root), "--weights", str(WEIGHTS), "--until", "plan", "--json", str(file)
+    )
     written = file.read_text()
     checks = {check["id"]: check for check in json.loads(written)["checks"]}
     (port,) = checks["plan/port"]["evidence"]
     assert port["edits"] == [
-        {"file": "deploy.sh", "line": 2, "old": "--port 8001", "new": "--port 8000", "executable": False}
+        {
+            "file": "deploy.sh",
+            "line": 2,
+            "old": "--port 8001",
+            "new": "--port 8000",
+            "executable": False,
+        }
     ]
     assert port["fix"] == "in deploy.sh:2 replace `--port 8001` by `--port 8000`"
     assert "aZ3kQ9wLxP7rT2vB8nM4" not in written
     assert "aZ3kQ9wLxP7rT2vB8nM4" not in fixed(root).stdout
-    assert (root / "deploy.sh").read_text() == '#!/bin/sh\nexec vllm serve "$MODEL_PATH" --port 8000\n'
+    assert (
+        root / "deploy.sh"
+    ).read_text() == '#!/bin/sh\nexec vllm serve "$MODEL_PATH" --port 8000\n'
 
 
 def test_what_is_left_alone_is_said() -> None:
-    by_hand = replace(result("plan/port"), findings=(fail(expected="", seen="", fix="write --port 8000"),))
+    by_hand = replace(
+        result("plan/port"), findings=(fail(expected="", seen="", fix="write --port 8000"),)
+    )
     without = replace(result("plan/served-name"), findings=(fail(expected="", seen="", fix=""),))
     assert left_alone([by_hand, without, result("plan/host", Outcome.PASS)]) == (
         "not repaired for plan/port; by hand: write --port 8000",
@@ -143,4 +176,8 @@ def test_uncommitted_changes_are_the_reason_where_there_are_any() -> None:
 def test_a_repair_counts_as_made_only_where_the_copy_passes() -> None:
     ids = ("plan/port", "plan/host", "plan/served-name", "plan/no-api-key")
     copy = [result(id_, Outcome.SKIP if id_ == "plan/host" else Outcome.PASS) for id_ in ids]
-    assert already_made(map(result, ids), copy) == ("plan/port", "plan/served-name", "plan/no-api-key")
+    assert already_made(map(result, ids), copy) == (
+        "plan/port",
+        "plan/served-name",
+        "plan/no-api-key",
+    )

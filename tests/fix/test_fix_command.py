@@ -87,7 +87,9 @@ def test_line_ends_of_the_folder_alone_are_left_with_the_command_that_repairs_th
     done = ran(root, "--fix", "--quiet")
     assert done.returncode == 0
     (line,) = [
-        line for line in done.stdout.splitlines() if line.startswith("not repaired for repo/deploy-sh-syntax")
+        line
+        for line in done.stdout.splitlines()
+        if line.startswith("not repaired for repo/deploy-sh-syntax")
     ]
     subprocess.run(("sh", "-c", line.rpartition("by hand: ")[2]), cwd=root, check=True)
     assert (root / "deploy.sh").read_bytes() == right

@@ -38,6 +38,8 @@ def _written(root: Path, wrong: Wrong) -> Path:
 
 
 def _verified(root: Path, *options: str) -> commands.Ended:
-    done = commands.ran("verify", str(root), "--weights", str(WEIGHTS), "--until", "plan", "--quiet", *options)
+    done = commands.ran(
+        "verify", str(root), "--weights", str(WEIGHTS), "--until", "plan", "--quiet", *options
+    )
     assert "Traceback" not in done.stderr
     return done

@@ -28,14 +28,18 @@ def _script(name: str, before: str, after: str) -> Wrong:
 def _options(name: str, before: str, after: str, shell: str = SH) -> Wrong:
     """Options of an ordinary launch, before and after."""
     return _script(
-        name, f"{shell}{SERVE} {before} --port 8000\n", f"{shell}{SERVE}{after and ' '}{after} --port 8000\n"
+        name,
+        f"{shell}{SERVE} {before} --port 8000\n",
+        f"{shell}{SERVE}{after and ' '}{after} --port 8000\n",
     )
 
 
 def _requirements(name: str, before: str, after: str) -> Wrong:
     right = f"{SH}{SERVE} --port 8000\n"
     return Wrong(
-        name, {"deploy.sh": right, "requirements.txt": before}, {"deploy.sh": right, "requirements.txt": after}
+        name,
+        {"deploy.sh": right, "requirements.txt": before},
+        {"deploy.sh": right, "requirements.txt": after},
     )
 
 

@@ -34,7 +34,9 @@ def test_the_toolkit_of_the_environment_comes_first_and_links_count_once():
     }
     found = installed.cann(
         npu_machine(
-            files, {"/opt/cann": "/opt/cann"}, {"ASCEND_TOOLKIT_HOME": "/opt/cann", "ATB_HOME_PATH": "/opt/atb"}
+            files,
+            {"/opt/cann": "/opt/cann"},
+            {"ASCEND_TOOLKIT_HOME": "/opt/cann", "ATB_HOME_PATH": "/opt/atb"},
         )
     )
     assert [toolkit.version for toolkit in found.toolkits] == ["8.5.0", "9.1.0"]
@@ -47,7 +49,10 @@ def test_the_toolkit_of_the_environment_comes_first_and_links_count_once():
 def test_the_scripts_that_deploy_sh_would_source(folder):
     toolkit, atb = f"/usr/local/Ascend/{folder}/set_env.sh", "/usr/local/Ascend/nnal/atb/set_env.sh"
     assert installed.cann(npu_machine({}, {toolkit: toolkit, atb: atb})).scripts == (toolkit, atb)
-    sourced = {"ASCEND_HOME_PATH": LATEST, "LD_LIBRARY_PATH": "/usr/local/Ascend/nnal/atb/latest/atb/lib"}
+    sourced = {
+        "ASCEND_HOME_PATH": LATEST,
+        "LD_LIBRARY_PATH": "/usr/local/Ascend/nnal/atb/latest/atb/lib",
+    }
     assert installed.cann(npu_machine({}, {toolkit: toolkit, atb: atb}, sourced)).scripts == ()
 
 

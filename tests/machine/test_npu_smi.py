@@ -15,14 +15,22 @@ from tests.machine.tables import LAYOUTS, Row, info
 from tests.support.rows import rows
 
 HOLDERS = [(0, 0, 4711, "VLLMEngineCor", 56313)]
-ROWS = [Row(npu=0, used=41697), Row(npu=5, health="Warning"), Row(npu=224, chip=1, name="310P3", total=43693)]
+ROWS = [
+    Row(npu=0, used=41697),
+    Row(npu=5, health="Warning"),
+    Row(npu=224, chip=1, name="310P3", total=43693),
+]
 SAMPLES = [info(layout, ROWS, HOLDERS) for layout in LAYOUTS]
 
 
 @rows("health", HEALTHS)
 @rows("layout", LAYOUTS)
 def test_every_layout_with_every_health(layout, health):
-    rows = [Row(npu=0), Row(npu=5, health=health, used=61125), Row(npu=32896, name="Ascend910", total=43693)]
+    rows = [
+        Row(npu=0),
+        Row(npu=5, health=health, used=61125),
+        Row(npu=32896, name="Ascend910", total=43693),
+    ]
     table = npu_smi.parse(info(layout, rows, HOLDERS))
     assert [(c.npu, c.name, c.health, c.used_mib, c.total_mib) for c in table.chips] == [
         (0, "910B3", "OK", 3400, 65536),
@@ -42,7 +50,9 @@ def test_a_row_that_was_cut_is_no_chip_of_wrong_figures(layout):
     assert [chip.npu for chip in table.chips] == [0]
 
 
-@pytest.mark.parametrize("text", ["", "bash: npu-smi: command not found", "+---+\n| a | b | c |\n+---+"])
+@pytest.mark.parametrize(
+    "text", ["", "bash: npu-smi: command not found", "+---+\n| a | b | c |\n+---+"]
+)
 def test_what_is_no_table_is_said_in_words(text):
     with pytest.raises(npu_smi.SmiError, match="no table of chips"):
         npu_smi.parse(text)

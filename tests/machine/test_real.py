@@ -46,7 +46,9 @@ def test_a_program_that_may_not_run(tmp_path):
 @pytest.mark.process
 def test_a_flood_is_drained_and_cut():
     output = MACHINE.run(
-        sys.executable, "-c", "import sys; sys.stdout.write('x' * 5_000_000); print('end', file=sys.stderr)"
+        sys.executable,
+        "-c",
+        "import sys; sys.stdout.write('x' * 5_000_000); print('end', file=sys.stderr)",
     )
     assert len(output.stdout) == OUTPUT_BYTES
     assert output.status == 0
@@ -56,7 +58,9 @@ def test_a_flood_is_drained_and_cut():
 @pytest.mark.process
 def test_a_hang_ends_with_all_that_it_started(tmp_path):
     pids = tmp_path / "pids"
-    output = MACHINE.run("sh", "-c", f"echo begun; sleep 77 & echo $! $$ > {pids}; wait", timeout_s=1)
+    output = MACHINE.run(
+        "sh", "-c", f"echo begun; sleep 77 & echo $! $$ > {pids}; wait", timeout_s=1
+    )
     assert output.trouble == "no end within 1 s"
     assert output.status is None
     assert output.stdout == "begun\n"
@@ -89,7 +93,9 @@ def test_paths_with_mode_and_target(tmp_path):
     (tmp_path / "cann-9.0.0").mkdir()
     (tmp_path / "cann").symlink_to("cann-9.0.0")
     (tmp_path / "broken").symlink_to("nowhere")
-    found = {entry.path.removeprefix(f"{tmp_path}/"): entry for entry in MACHINE.paths(f"{tmp_path}/*")}
+    found = {
+        entry.path.removeprefix(f"{tmp_path}/"): entry for entry in MACHINE.paths(f"{tmp_path}/*")
+    }
     assert found.keys() == {"cann", "cann-9.0.0"}
     assert found["cann"].target == str(tmp_path / "cann-9.0.0")
     (null,) = MACHINE.paths("/dev/null")
@@ -125,7 +131,10 @@ def test_environment_scripts_are_sourced_before_the_python_runs(tmp_path, monkey
     (tmp_path / "python3").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     scripts = (str(tmp_path / "a b.sh"), str(tmp_path / "atb.sh"))
-    assert MACHINE.python(Path("/kit/any_program.py"), "2", sourced=scripts).stdout == "1- any_program.py 2\n"
+    assert (
+        MACHINE.python(Path("/kit/any_program.py"), "2", sourced=scripts).stdout
+        == "1- any_program.py 2\n"
+    )
 
 
 def test_reading_a_directory_leaves_no_descriptor_open(tmp_path):

@@ -41,9 +41,15 @@ LEFT_OPEN = {
 
 @pytest.fixture(scope="module")
 def weights() -> Path:
-    command = [ROOT / ".venv-vllm" / "bin" / "python", ROOT / "examples" / "tiny_lm" / "make_weights.py"]
+    command = [
+        ROOT / ".venv-vllm" / "bin" / "python",
+        ROOT / "examples" / "tiny_lm" / "make_weights.py",
+    ]
     made = subprocess.run(
-        [*command, "--cache", ROOT / ".cache" / "weights"], check=True, capture_output=True, text=True
+        [*command, "--cache", ROOT / ".cache" / "weights"],
+        check=True,
+        capture_output=True,
+        text=True,
     )
     return Path(made.stdout.strip())
 
@@ -52,7 +58,9 @@ def weights() -> Path:
 def talk(weights: Path, tmp_path_factory) -> Iterator[Interview]:
     """An interview of the server as it starts on a fresh machine: with no cache of downloaded models."""
     program = ENVIRONMENT / "bin" / "transformers"
-    assert program.is_file(), "there is no .venv-transformers: run `make test-engines`, which makes it"
+    assert program.is_file(), (
+        "there is no .venv-transformers: run `make test-engines`, which makes it"
+    )
     folder = tmp_path_factory.mktemp("server")
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**OFFLINE, "PATH": path, "HF_HOME": str(folder / "none")}

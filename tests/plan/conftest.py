@@ -56,7 +56,11 @@ def write(case: Case, root: Path) -> Path:
 
 def _commit(root: Path) -> None:
     identity = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.org"}
-    identity |= {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.org", "GIT_CONFIG_GLOBAL": os.devnull}
+    identity |= {
+        "GIT_COMMITTER_NAME": "a",
+        "GIT_COMMITTER_EMAIL": "a@example.org",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+    }
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "adapter"]):
         subprocess.run(["git", *words], cwd=root, check=True, env={**os.environ, **identity})
 
@@ -67,14 +71,22 @@ def _sandbox() -> box.Box:
     return box.chosen()
 
 
-def planned(root: Path, weights: Path, *, stack: str | None = None, devices: Devices | None = None) -> LaunchPlan:
+def planned(
+    root: Path, weights: Path, *, stack: str | None = None, devices: Devices | None = None
+) -> LaunchPlan:
     """The plan of a repository."""
     return facts.gather(
-        read_submission(root, stack=stack), weights, limits=Limits(), sandbox=_sandbox(), devices=devices
+        read_submission(root, stack=stack),
+        weights,
+        limits=Limits(),
+        sandbox=_sandbox(),
+        devices=devices,
     )
 
 
-def judged(root: Path, weights: Path, *, stack: str | None = None) -> tuple[LaunchPlan, dict[str, CheckResult]]:
+def judged(
+    root: Path, weights: Path, *, stack: str | None = None
+) -> tuple[LaunchPlan, dict[str, CheckResult]]:
     """The plan of a repository, and what every check says of it."""
     plan = planned(root, weights, stack=stack)
     ledger = Ledger(Silent())
@@ -93,8 +105,12 @@ class Verdict:
     @property
     def fired(self) -> dict[str, str]:
         """The checks that neither passed nor were skipped, each with its outcome; a skip may be unsettled."""
-        outcomes = {id_: r.outcome.value if r.settled else "unsettled" for id_, r in self.results.items()}
-        return {id_: outcome for id_, outcome in outcomes.items() if outcome not in {"pass", "skip"}}
+        outcomes = {
+            id_: r.outcome.value if r.settled else "unsettled" for id_, r in self.results.items()
+        }
+        return {
+            id_: outcome for id_, outcome in outcomes.items() if outcome not in {"pass", "skip"}
+        }
 
     def findings(self, *ids: str) -> str:
         """What these checks saw and where, a line each; without ids, what all of them saw."""
@@ -116,7 +132,9 @@ def verdict(tmp_path_factory: pytest.TempPathFactory, weights: Path) -> Callable
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not kept.exists():
                 plan, results = judged(write(case, folder / "repo"), weights)
-                kept.write_bytes(pickle.dumps(Verdict(results, f"{plan.server}\n{plan.run.stderr}")))
+                kept.write_bytes(
+                    pickle.dumps(Verdict(results, f"{plan.server}\n{plan.run.stderr}"))
+                )
         found: Verdict = pickle.loads(kept.read_bytes())
         return found
 

@@ -61,7 +61,13 @@ def in_its_folder(right: Case) -> Case:
     Most right scripts of the corpus are about something else and name their files by relative paths.
     """
     deploy = right.files["deploy.sh"]
-    if len(right.files) == 1 or "deploy.sh:" in right.says or "plan/working-directory" in right.expected:
+    if (
+        len(right.files) == 1
+        or "deploy.sh:" in right.says
+        or "plan/working-directory" in right.expected
+    ):
         return right
     first, newline, rest = deploy.partition("\n") if deploy.startswith("#!") else ("", "", deploy)
-    return replace(right, files={**right.files, "deploy.sh": f'{first}{newline}cd "$(dirname "$0")"\n{rest}'})
+    return replace(
+        right, files={**right.files, "deploy.sh": f'{first}{newline}cd "$(dirname "$0")"\n{rest}'}
+    )

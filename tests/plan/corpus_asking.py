@@ -7,7 +7,9 @@ from tests.plan.corpus import Case, bash, case, sh
 SERVE = 'vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 READY = f"{SERVE} &\nuntil curl -sf -o /dev/null http://127.0.0.1:8000/health; do sleep 5; done\n"
 CHAT = "http://127.0.0.1:8000/v1/chat/completions"
-NAMED = '{"model": "warm-up", "messages": [{"role": "user", "content": "see http://example.org/x"}]}'
+NAMED = (
+    '{"model": "warm-up", "messages": [{"role": "user", "content": "see http://example.org/x"}]}'
+)
 OWN = '"{\\"model\\": \\"$MODEL_PATH\\", \\"messages\\": []}"'
 ENDS = {"plan/foreground": "fail", "plan/readiness-poll": "warn"}
 WARNED = {"plan/readiness-poll": "warn"}

@@ -34,16 +34,40 @@ _DEPENDS: tuple[Case, ...] = tuple(
         fix='insert below line 1 of deploy.sh: `cd "$(dirname "$0")"`',
     )
     for name, body, says in (
-        ("template", f"exec {SERVE} --chat-template chat.jinja", "does not find --chat-template chat.jinja ["),
-        ("template-by-pwd", f'exec {SERVE} --chat-template "$PWD/chat.jinja"', "find --chat-template chat.jinja ["),
-        ("config", 'exec vllm serve "$MODEL_PATH" --config conf/serve.yaml', "--config conf/serve.yaml"),
+        (
+            "template",
+            f"exec {SERVE} --chat-template chat.jinja",
+            "does not find --chat-template chat.jinja [",
+        ),
+        (
+            "template-by-pwd",
+            f'exec {SERVE} --chat-template "$PWD/chat.jinja"',
+            "find --chat-template chat.jinja [",
+        ),
+        (
+            "config",
+            'exec vllm serve "$MODEL_PATH" --config conf/serve.yaml',
+            "--config conf/serve.yaml",
+        ),
         ("sourced", f". ./env.sh\nexec {SERVE}", "does not find ./env.sh [deploy.sh:2]"),
-        ("optional-port", f"[ -f .env ] && . ./.env\nexec {SERVE[:-4]} ${{SERVER_PORT:-9000}}", "--port 9000"),
-        ("optional-variable", f"[ -f env.sh ] && . ./env.sh\nexec {SERVE}", "the variables OMP_NUM_THREADS"),
+        (
+            "optional-port",
+            f"[ -f .env ] && . ./.env\nexec {SERVE[:-4]} ${{SERVER_PORT:-9000}}",
+            "--port 9000",
+        ),
+        (
+            "optional-variable",
+            f"[ -f env.sh ] && . ./env.sh\nexec {SERVE}",
+            "the variables OMP_NUM_THREADS",
+        ),
         ("python", "exec python3 start.py", "does not find start.py"),
         ("opened-in-python", 'exec python3 "$(dirname "$0")/from_yaml.py"', "conf/serve.yaml"),
         ("module", 'exec vllm serve "$MODEL_PATH" $(python3 -m options)', "does not find options"),
-        ("requirements", f"pip install -r requirements.txt\nexec {SERVE}", "does not find requirements.txt"),
+        (
+            "requirements",
+            f"pip install -r requirements.txt\nexec {SERVE}",
+            "does not find requirements.txt",
+        ),
         (
             "all-at-once",
             f". ./env.sh\npip install -r requirements.txt\nexec {SERVE} --chat-template chat.jinja",

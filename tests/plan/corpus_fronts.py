@@ -15,7 +15,10 @@ OPEN = {"plan/front": "unsettled"}
 
 
 def conf(
-    *, upstream: str = "server 127.0.0.1:8001; server 127.0.0.1:8002;", location: str = "", listen: str = "8000"
+    *,
+    upstream: str = "server 127.0.0.1:8001; server 127.0.0.1:8002;",
+    location: str = "",
+    listen: str = "8000",
 ) -> str:
     """A configuration of nginx with one server block."""
     location = location or "location / { proxy_pass http://models; proxy_buffering off; }"
@@ -27,10 +30,14 @@ def conf(
 
 def nginx(name: str, text: str, expected: dict[str, str] | None = None, *, says: str = "", fix: str = "",
           deploy: str = INSTALL + TWO + START) -> Case:  # fmt: skip
-    return case(f"front-{name}", bash(deploy), expected, files={"nginx.conf": text}, says=says, fix=fix)
+    return case(
+        f"front-{name}", bash(deploy), expected, files={"nginx.conf": text}, says=says, fix=fix
+    )
 
 
-def litellm_beside(name: str, model_name: str, expected: dict[str, str] | None = None, *, says: str = "") -> Case:
+def litellm_beside(
+    name: str, model_name: str, expected: dict[str, str] | None = None, *, says: str = ""
+) -> Case:
     """LiteLLM in a virtual environment of its own, so that it cannot touch the packages of vLLM."""
     routes = f"""
         model_list:
@@ -47,7 +54,13 @@ def litellm_beside(name: str, model_name: str, expected: dict[str, str] | None =
         /tmp/front/bin/litellm --config litellm.yaml --host 0.0.0.0 --port 8000 &
         wait -n
         """
-    return case(f"front-litellm-beside-{name}", bash(deploy), expected, files={"litellm.yaml": routes}, says=says)
+    return case(
+        f"front-litellm-beside-{name}",
+        bash(deploy),
+        expected,
+        files={"litellm.yaml": routes},
+        says=says,
+    )
 
 
 def litellm(name: str, expected: dict[str, str] | None = None, *, model_name: str = '"$MODEL_PATH"',

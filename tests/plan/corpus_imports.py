@@ -10,23 +10,39 @@ ENDED = {"plan/starts-server": "fail", **MISSING}
 
 
 def _python(
-    name: str, imports: str, expected: dict[str, str] | None = None, *, says: str = "", fix: str = ""
+    name: str,
+    imports: str,
+    expected: dict[str, str] | None = None,
+    *,
+    says: str = "",
+    fix: str = "",
 ) -> Case:
     """A program that imports, and then starts the server."""
     program = f"import os\n{imports}\n{_SERVE}\n"
-    return case(name, sh("exec python3 run.py"), expected, files={"run.py": program}, says=says, fix=fix)
+    return case(
+        name, sh("exec python3 run.py"), expected, files={"run.py": program}, says=says, fix=fix
+    )
 
 
 RIGHT_IMPORTS: tuple[Case, ...] = (
-    _python("imports-public-api", "from vllm import LLM, SamplingParams, ModelRegistry, __version__"),
+    _python(
+        "imports-public-api", "from vllm import LLM, SamplingParams, ModelRegistry, __version__"
+    ),
     _python("imports-vllm-ascend", "import vllm_ascend\nfrom vllm_ascend.utils import is_310p"),
-    _python("imports-submodule", "from vllm.engine import arg_utils\nimport vllm.utils.network_utils as net"),
+    _python(
+        "imports-submodule",
+        "from vllm.engine import arg_utils\nimport vllm.utils.network_utils as net",
+    ),
     _python("imports-environment", "import vllm.envs as envs\nprint(envs.VLLM_LOGGING_LEVEL)"),
     _python("imports-foreign-name", "from vllm.entrypoints.llm import torch"),
     _python("imports-private-name", "from vllm.entrypoints.llm import _anything"),
     _python("imports-own-attribute", "import vllm\nvllm.of_my_own = 1\nprint(vllm.of_my_own)"),
-    _python("imports-attributes", "import vllm\nprint(vllm.SamplingParams, vllm.entrypoints.llm.LLM)"),
-    _python("imports-hasattr", 'import vllm\nif hasattr(vllm, "no_such_name"):\n    raise SystemExit(3)'),
+    _python(
+        "imports-attributes", "import vllm\nprint(vllm.SamplingParams, vllm.entrypoints.llm.LLM)"
+    ),
+    _python(
+        "imports-hasattr", 'import vllm\nif hasattr(vllm, "no_such_name"):\n    raise SystemExit(3)'
+    ),
     _python("imports-getattr-default", 'import vllm\nprint(getattr(vllm, "no_such_name", None))'),
     _python(
         "imports-fallback-new-first",
@@ -118,13 +134,29 @@ WRONG_IMPORTS: tuple[Case, ...] = (
         fix="write: from vllm.entrypoints.openai.chat_completion.serving import OpenAIServingChat",
     ),
     _python(
-        "imports-misspelt-name", "from vllm import SamplingParam", ENDED, fix="from vllm import SamplingParams"
+        "imports-misspelt-name",
+        "from vllm import SamplingParam",
+        ENDED,
+        fix="from vllm import SamplingParams",
     ),
     _python(
-        "imports-misspelt-module", "import vllm.sampling_parms", ENDED, fix="write: import vllm.sampling_params"
+        "imports-misspelt-module",
+        "import vllm.sampling_parms",
+        ENDED,
+        fix="write: import vllm.sampling_params",
     ),
-    _python("imports-misspelt-attribute", "import vllm\nprint(vllm.SamplingParam)", ENDED, says="run.py:3"),
-    _python("imports-ascend-misspelt", "from vllm_ascend.utils import is_301p", ENDED, fix="import is_310p"),
+    _python(
+        "imports-misspelt-attribute",
+        "import vllm\nprint(vllm.SamplingParam)",
+        ENDED,
+        says="run.py:3",
+    ),
+    _python(
+        "imports-ascend-misspelt",
+        "from vllm_ascend.utils import is_301p",
+        ENDED,
+        fix="import is_310p",
+    ),
     _python(
         "imports-of-a-newer-release",
         "from vllm.entrypoints.launchers.cli_args import make_arg_parser",
@@ -203,7 +235,9 @@ except ImportError:
     ),
     case(
         "imports-program-of-a-newer-release",
-        sh('exec python3 -m vllm.entrypoints.launchers.api_server.entry --model "$MODEL_PATH" --port 8000'),
+        sh(
+            'exec python3 -m vllm.entrypoints.launchers.api_server.entry --model "$MODEL_PATH" --port 8000'
+        ),
         MISSING,
         says="it is in 0.29.0 to 0.33.0",
     ),

@@ -6,14 +6,22 @@ from tests.plan.corpus import UNKNOWN, Case, bash, case, sh
 
 SERVE = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 LMDEPLOY = 'exec lmdeploy serve api_server "$MODEL_PATH" --server-port 8000'
-SGLANG = 'exec python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0 --port 8000'
+SGLANG = (
+    'exec python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0 --port 8000'
+)
 NEVER = {"plan/starts-server": "fail"}
 NO_PROGRAM = {**UNKNOWN, "plan/self-contained": "unsettled"}
 _ASKED = "lmdeploy is unknown: the official vllm-ascend image does not have it"
 
 _WRONG_ENGINES: tuple[Case, ...] = (
     *(
-        case(f"asks-for-an-engine-{name}", shell(body), expected, says=says, fix="install it in deploy.sh")
+        case(
+            f"asks-for-an-engine-{name}",
+            shell(body),
+            expected,
+            says=says,
+            fix="install it in deploy.sh",
+        )
         for name, shell, body, expected, says in (
             (
                 "and-ends",
@@ -22,7 +30,13 @@ _WRONG_ENGINES: tuple[Case, ...] = (
                 UNKNOWN,
                 _ASKED,
             ),
-            ("under-sh", sh, f"if ! which lmdeploy > /dev/null; then\n  exit 1\nfi\n{LMDEPLOY}", UNKNOWN, _ASKED),
+            (
+                "under-sh",
+                sh,
+                f"if ! which lmdeploy > /dev/null; then\n  exit 1\nfi\n{LMDEPLOY}",
+                UNKNOWN,
+                _ASKED,
+            ),
             (
                 "by-variable",
                 bash,
@@ -30,8 +44,20 @@ _WRONG_ENGINES: tuple[Case, ...] = (
                 UNKNOWN,
                 _ASKED,
             ),
-            ("and-starts-its-module", bash, f"set -e\ncommand -v sglang\n{SGLANG}", UNKNOWN, "sglang is unknown"),
-            ("without-an-error", sh, f"if command -v lmdeploy; then\n  {LMDEPLOY}\nfi", UNKNOWN, _ASKED),
+            (
+                "and-starts-its-module",
+                bash,
+                f"set -e\ncommand -v sglang\n{SGLANG}",
+                UNKNOWN,
+                "sglang is unknown",
+            ),
+            (
+                "without-an-error",
+                sh,
+                f"if command -v lmdeploy; then\n  {LMDEPLOY}\nfi",
+                UNKNOWN,
+                _ASKED,
+            ),
             (
                 "of-two",
                 bash,
@@ -39,7 +65,13 @@ _WRONG_ENGINES: tuple[Case, ...] = (
                 UNKNOWN,
                 "lmdeploy, sglang is unknown",
             ),
-            ("and-goes-on", sh, f"command -v lmdeploy || echo trying anyway\n{LMDEPLOY}", NO_PROGRAM, _ASKED),
+            (
+                "and-goes-on",
+                sh,
+                f"command -v lmdeploy || echo trying anyway\n{LMDEPLOY}",
+                NO_PROGRAM,
+                _ASKED,
+            ),
         )
     ),
     case(
@@ -48,7 +80,9 @@ _WRONG_ENGINES: tuple[Case, ...] = (
         NEVER,
     ),
     case(
-        "asks-for-an-engine-and-starts-nothing", sh("command -v sglang && echo sglang is there\necho done"), NEVER
+        "asks-for-an-engine-and-starts-nothing",
+        sh("command -v sglang && echo sglang is there\necho done"),
+        NEVER,
     ),
 )
 
@@ -191,7 +225,8 @@ RIGHT_KINDS: tuple[Case, ...] = (
     *_RIGHT_SHADOWS,
     *_RIGHT_OFFLINE,
     case(
-        "asks-for-an-engine-or-installs-it", bash(f"command -v sglang >/dev/null || pip install sglang\n{SGLANG}")
+        "asks-for-an-engine-or-installs-it",
+        bash(f"command -v sglang >/dev/null || pip install sglang\n{SGLANG}"),
     ),
     case(
         "asks-for-an-engine-or-has-another",

@@ -51,7 +51,10 @@ ONCE = (
 PROJECT = 'set -e\ncd "$(dirname "$0")"\npip install --no-deps ./guard\n'
 GUARD = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000 --logits-processors math_guard.steps:Keep'
 SETUP = 'from setuptools import find_packages, setup\nsetup(\n    name="math-steps",\n    packages={packages},\n)\n'
-CODE = {"guard/src/math_guard/__init__.py": "", "guard/src/math_guard/steps.py": "class Keep:\n    pass\n"}
+CODE = {
+    "guard/src/math_guard/__init__.py": "",
+    "guard/src/math_guard/steps.py": "class Keep:\n    pass\n",
+}
 NOT_INSTALLED = {"plan/no-missing-modules": "fail", "plan/self-contained": "fail"}
 
 

@@ -12,13 +12,25 @@ WRITTEN: tuple[Case, ...] = (
     case("no-shebang", 'vllm serve "$MODEL_PATH" --port 8000\n'),
     case("no-shebang-bash", f"set -euo pipefail\n[[ -d $MODEL_PATH ]]\n{SERVE}\n"),
     case("env-shebang", f"#!/usr/bin/env bash\n{SERVE}\n"),
-    case("options-first", sh('vllm serve --port 8000 --trust-remote-code "$MODEL_PATH" --host 0.0.0.0')),
+    case(
+        "options-first",
+        sh('vllm serve --port 8000 --trust-remote-code "$MODEL_PATH" --host 0.0.0.0'),
+    ),
     case("equals", sh('vllm serve "$MODEL_PATH" --port=8000 --host=0.0.0.0')),
     case("abbreviated", sh('vllm serve "$MODEL_PATH" --por 8000 --tensor-parallel 1')),
-    case("underscores", sh('vllm serve "$MODEL_PATH" --max_model_len 4096 --served_model_name "$MODEL_PATH"')),
+    case(
+        "underscores",
+        sh('vllm serve "$MODEL_PATH" --max_model_len 4096 --served_model_name "$MODEL_PATH"'),
+    ),
     case("room-enough", sh('vllm serve "$MODEL_PATH" --max-model-len 2048')),
-    case("module", sh('python3 -m vllm.entrypoints.openai.api_server --model "$MODEL_PATH" --port 8000')),
-    case("module-unbuffered", sh('exec python -u -m vllm.entrypoints.openai.api_server --model="$MODEL_PATH"')),
+    case(
+        "module",
+        sh('python3 -m vllm.entrypoints.openai.api_server --model "$MODEL_PATH" --port 8000'),
+    ),
+    case(
+        "module-unbuffered",
+        sh('exec python -u -m vllm.entrypoints.openai.api_server --model="$MODEL_PATH"'),
+    ),
     case(
         "array",
         bash(
@@ -84,7 +96,10 @@ WRITTEN: tuple[Case, ...] = (
         ),
     ),
     case("eval", sh('cmd="vllm serve \\"\\$MODEL_PATH\\" --port 8000"\neval "$cmd"')),
-    case("set-positional", sh('set -- --host 0.0.0.0 --port 8000\nexec vllm serve "$MODEL_PATH" "$@"')),
+    case(
+        "set-positional",
+        sh('set -- --host 0.0.0.0 --port 8000\nexec vllm serve "$MODEL_PATH" "$@"'),
+    ),
     case("composed-port", sh('BASE=80\nvllm serve "$MODEL_PATH" --port "${BASE}00"')),
     case("arithmetic-port", sh('vllm serve "$MODEL_PATH" --port $((7000 + 1000))')),
     case(
@@ -101,11 +116,17 @@ WRITTEN: tuple[Case, ...] = (
     ),
     case(
         "strict",
-        bash('set -euo pipefail\ncd "$(dirname "$0")"\nexec vllm serve "${MODEL_PATH:?}" --port 8000'),
+        bash(
+            'set -euo pipefail\ncd "$(dirname "$0")"\nexec vllm serve "${MODEL_PATH:?}" --port 8000'
+        ),
     ),
-    case("strict-bash-source", bash('cd "$(dirname "${BASH_SOURCE[0]}")"\nvllm serve "$MODEL_PATH"')),
     case(
-        "pip-first", sh("set -e\npip install -r requirements.txt\n" + SERVE), files={"requirements.txt": "einops\n"}
+        "strict-bash-source", bash('cd "$(dirname "${BASH_SOURCE[0]}")"\nvllm serve "$MODEL_PATH"')
+    ),
+    case(
+        "pip-first",
+        sh("set -e\npip install -r requirements.txt\n" + SERVE),
+        files={"requirements.txt": "einops\n"},
     ),
     case(
         "pip-module",
@@ -139,12 +160,18 @@ WRITTEN: tuple[Case, ...] = (
             """
         ),
     ),
-    case("npu-count", sh('n=$(npu-smi info -l | grep -c "NPU ID")\nexec vllm serve "$MODEL_PATH" -tp "$n"')),
+    case(
+        "npu-count",
+        sh('n=$(npu-smi info -l | grep -c "NPU ID")\nexec vllm serve "$MODEL_PATH" -tp "$n"'),
+    ),
 )
 
 KEPT: tuple[Case, ...] = (
     case("background-wait", sh('vllm serve "$MODEL_PATH" --port 8000 &\nwait')),
-    case("background-wait-pid", sh('vllm serve "$MODEL_PATH" &\npid=$!\necho $pid > server.pid\nwait "$pid"')),
+    case(
+        "background-wait-pid",
+        sh('vllm serve "$MODEL_PATH" &\npid=$!\necho $pid > server.pid\nwait "$pid"'),
+    ),
     case("nohup-wait", sh('nohup vllm serve "$MODEL_PATH" > server.log 2>&1 &\nwait $!')),
     case(
         "trap",
@@ -157,7 +184,9 @@ KEPT: tuple[Case, ...] = (
             """
         ),
     ),
-    case("tee", bash('set -o pipefail\nvllm serve "$MODEL_PATH" --port 8000 2>&1 | tee server.log')),
+    case(
+        "tee", bash('set -o pipefail\nvllm serve "$MODEL_PATH" --port 8000 2>&1 | tee server.log')
+    ),
     case("tee-sh", sh('vllm serve "$MODEL_PATH" --port 8000 2>&1 | tee -a server.log')),
     case("log-file", sh('mkdir -p logs\nvllm serve "$MODEL_PATH" > logs/server.log 2>&1')),
     case(

@@ -9,10 +9,14 @@ SERVE = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 AROUND: tuple[Case, ...] = (
     case(
         "limit-of-a-poll",
-        bash(f'timeout 60 npu-smi info || true\ntimeout 600 bash -c "until true; do sleep 1; done"\n{SERVE}'),
+        bash(
+            f'timeout 60 npu-smi info || true\ntimeout 600 bash -c "until true; do sleep 1; done"\n{SERVE}'
+        ),
     ),
     case("limit-of-nothing", sh('exec timeout 0 vllm serve "$MODEL_PATH" --port 8000')),
-    case("limit-of-a-month", sh('timeout --kill-after 60 30d vllm serve "$MODEL_PATH" --port 8000')),
+    case(
+        "limit-of-a-month", sh('timeout --kill-after 60 30d vllm serve "$MODEL_PATH" --port 8000')
+    ),
     case(
         "limit-in-python",
         sh("python3 run.py"),
@@ -29,7 +33,11 @@ AROUND: tuple[Case, ...] = (
         sh('. ./scripts/common.sh\nserve "$MODEL_PATH"'),
         files={"scripts/common.sh": 'serve() { exec vllm serve "$1" --port 8000; }\n'},
     ),
-    case("helper-script", sh("exec sh scripts/run.sh"), files={"scripts/run.sh": 'vllm serve "$MODEL_PATH"\n'}),
+    case(
+        "helper-script",
+        sh("exec sh scripts/run.sh"),
+        files={"scripts/run.sh": 'vllm serve "$MODEL_PATH"\n'},
+    ),
     case(
         "env-file",
         sh('set -a\n. ./settings.env\nset +a\nexec vllm serve "$MODEL_PATH" --port "$SERVE_PORT"'),
@@ -55,20 +63,39 @@ AROUND: tuple[Case, ...] = (
     ),
     case("absolute-vllm", sh('exec /usr/local/bin/vllm serve "$MODEL_PATH" --port 8000')),
     case(
-        "absolute-python", sh('exec /usr/bin/python3 -m vllm.entrypoints.openai.api_server --model "$MODEL_PATH"')
+        "absolute-python",
+        sh('exec /usr/bin/python3 -m vllm.entrypoints.openai.api_server --model "$MODEL_PATH"'),
     ),
     case("which", sh('VLLM=$(command -v vllm)\nexec "$VLLM" serve "$MODEL_PATH"')),
     case("python-which", sh('exec python3 "$(which vllm)" serve "$MODEL_PATH" --port 8000')),
     case(
-        "venv", sh('python3 -m venv .venv\n. .venv/bin/activate\npip install einops\nexec vllm serve "$MODEL_PATH"')
+        "venv",
+        sh(
+            'python3 -m venv .venv\n. .venv/bin/activate\npip install einops\nexec vllm serve "$MODEL_PATH"'
+        ),
     ),
     case("optional-venv", sh(f"[ -f venv/bin/activate ] && . venv/bin/activate\n{SERVE}")),
     case("optional-conda", sh(f"command -v conda >/dev/null 2>&1 && conda activate llm\n{SERVE}")),
-    case("link", sh('ln -s "$MODEL_PATH" model\nexec vllm serve model --served-model-name "$MODEL_PATH"')),
-    case("two-names", sh('vllm serve "$MODEL_PATH" --served-model-name mymodel "$MODEL_PATH" --port 8000')),
-    case("renamed-variable", sh('MODEL_DIR="${MODEL_PATH}"\nexec vllm serve "$MODEL_DIR" --port 8000')),
-    case("default-path", sh('MODEL=${MODEL_PATH:-/data/models/mine}\nexec vllm serve "$MODEL" --port 8000')),
-    case("checks-config", sh('[ -f "$MODEL_PATH/config.json" ] || { echo "no weights" >&2; exit 1; }\n' + SERVE)),
+    case(
+        "link",
+        sh('ln -s "$MODEL_PATH" model\nexec vllm serve model --served-model-name "$MODEL_PATH"'),
+    ),
+    case(
+        "two-names",
+        sh('vllm serve "$MODEL_PATH" --served-model-name mymodel "$MODEL_PATH" --port 8000'),
+    ),
+    case(
+        "renamed-variable",
+        sh('MODEL_DIR="${MODEL_PATH}"\nexec vllm serve "$MODEL_DIR" --port 8000'),
+    ),
+    case(
+        "default-path",
+        sh('MODEL=${MODEL_PATH:-/data/models/mine}\nexec vllm serve "$MODEL" --port 8000'),
+    ),
+    case(
+        "checks-config",
+        sh('[ -f "$MODEL_PATH/config.json" ] || { echo "no weights" >&2; exit 1; }\n' + SERVE),
+    ),
     case(
         "reads-config",
         sh(
@@ -78,12 +105,19 @@ AROUND: tuple[Case, ...] = (
             """
         ),
     ),
-    case("ray-local", sh('ray start --head --num-cpus 8\nexec vllm serve "$MODEL_PATH" --port 8000')),
+    case(
+        "ray-local", sh('ray start --head --num-cpus 8\nexec vllm serve "$MODEL_PATH" --port 8000')
+    ),
     case("numactl", sh('exec numactl --cpunodebind=0 --membind=0 vllm serve "$MODEL_PATH"')),
     case("env-prefix", sh('exec env OMP_NUM_THREADS=1 vllm serve "$MODEL_PATH"')),
     case("subshell", sh('(cd / && exec vllm serve "$MODEL_PATH" --port 8000)')),
     case("fallback", sh('vllm serve "$MODEL_PATH" --port 8000 || exit 1')),
-    case("copy", sh('cp -r "$MODEL_PATH" /tmp/m && exec vllm serve /tmp/m --served-model-name "$MODEL_PATH"')),
+    case(
+        "copy",
+        sh(
+            'cp -r "$MODEL_PATH" /tmp/m && exec vllm serve /tmp/m --served-model-name "$MODEL_PATH"'
+        ),
+    ),
     case(
         "links-and-a-template",
         sh(
@@ -97,17 +131,31 @@ AROUND: tuple[Case, ...] = (
     ),
     case(
         "sudo-for-others",
-        sh('[ "$(id -u)" -ne 0 ] && SUDO=sudo\n$SUDO apt-get update\nexec vllm serve "$MODEL_PATH"'),
+        sh(
+            '[ "$(id -u)" -ne 0 ] && SUDO=sudo\n$SUDO apt-get update\nexec vllm serve "$MODEL_PATH"'
+        ),
     ),
     case("shell-in-shell", sh("exec bash -lc 'vllm serve \"$MODEL_PATH\" --port 8000'")),
     case("xargs", sh("printf '%s\\0' serve \"$MODEL_PATH\" --port 8000 | xargs -0 vllm")),
     case("empty-environment", sh('exec env -i MODEL_PATH="$MODEL_PATH" vllm serve "$MODEL_PATH"')),
-    case("make", sh("make serve"), files={"Makefile": 'serve:\n\tvllm serve "$$MODEL_PATH" --port 8000\n'}),
-    case("getopts", sh('P=8000\nwhile getopts p: o; do P=$OPTARG; done\nvllm serve "$MODEL_PATH" --port $P')),
-    case("json-with-a-port", sh('vllm serve "$MODEL_PATH" --additional-config \'{"port": 9999}\' --port 8000')),
+    case(
+        "make",
+        sh("make serve"),
+        files={"Makefile": 'serve:\n\tvllm serve "$$MODEL_PATH" --port 8000\n'},
+    ),
+    case(
+        "getopts",
+        sh('P=8000\nwhile getopts p: o; do P=$OPTARG; done\nvllm serve "$MODEL_PATH" --port $P'),
+    ),
+    case(
+        "json-with-a-port",
+        sh('vllm serve "$MODEL_PATH" --additional-config \'{"port": 9999}\' --port 8000'),
+    ),
     case(
         "data-parallel",
-        sh('vllm serve "$MODEL_PATH" -dp 2 &\nvllm serve "$MODEL_PATH" --headless -dp 2 -dpr 1 &\nwait'),
+        sh(
+            'vllm serve "$MODEL_PATH" -dp 2 &\nvllm serve "$MODEL_PATH" --headless -dp 2 -dpr 1 &\nwait'
+        ),
     ),
 )
 
@@ -138,7 +186,9 @@ ENGINES: tuple[Case, ...] = (
     ),
     case(
         "llama.cpp",
-        sh('llama-server -m "$MODEL_PATH/model.gguf" --alias "$MODEL_PATH" --host 0.0.0.0 --port 8000'),
+        sh(
+            'llama-server -m "$MODEL_PATH/model.gguf" --alias "$MODEL_PATH" --host 0.0.0.0 --port 8000'
+        ),
         {"plan/self-contained": "warn"},
     ),
 )

@@ -11,7 +11,9 @@ SECOND = 'vllm serve "$MODEL_PATH" --port 8001'
 
 def both(name: str, first: str = "", second: str = "", third: str = "", expected: dict[str, str] | None = None,
          says: str = "") -> Case:  # fmt: skip
-    deploy = bash(f'{first} {SECOND} {second} &\nvllm serve "$MODEL_PATH" --port 8000 {third} &\nwait')
+    deploy = bash(
+        f'{first} {SECOND} {second} &\nvllm serve "$MODEL_PATH" --port 8000 {third} &\nwait'
+    )
     return case(f"several-{name}", deploy, expected, says=says)
 
 
@@ -52,7 +54,9 @@ RIGHT_PROCESSOR: tuple[Case, ...] = (
     case("processor-in-a-path", bash(f'export X="/usr/lib/$(uname -m)-linux-gnu"\n{SERVE}')),
 )
 WRONG_PROCESSOR: tuple[Case, ...] = tuple(
-    case(f"processor-{name}", bash(f"{line}\n{SERVE}"), BY_PROCESSOR, says="depends on the processor")
+    case(
+        f"processor-{name}", bash(f"{line}\n{SERVE}"), BY_PROCESSOR, says="depends on the processor"
+    )
     for name, line in {
         "tested": 'A=$(uname -m); [ "$A" = x ] && exit 1',
         "compared": "[[ $(uname -m) == x ]] && exit 1",

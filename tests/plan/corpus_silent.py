@@ -81,7 +81,9 @@ CUDA: tuple[Case, ...] = (
     case(
         "cuda-guarded",
         sh(f"python3 look.py || exit 1{SERVE}"),
-        files={"look.py": "try:\n    import flash_attn\nexcept ImportError:\n    flash_attn = None\n"},
+        files={
+            "look.py": "try:\n    import flash_attn\nexcept ImportError:\n    flash_attn = None\n"
+        },
     ),
 )
 LOOK = {"look.py": "import mindspore\nmindspore.set_context(device_target='Ascend')\n"}
@@ -158,7 +160,9 @@ NOT_IN_THE_IMAGE: tuple[Case, ...] = (
 )  # fmt: skip
 SITE: tuple[Case, ...] = (
     case("python-exit", sh(f"set -e\npython3 -c 'exit(0)'\npython3 -c 'quit()'{SERVE}")),
-    case("python-exit-status", sh(f"python3 -c 'exit(7)' || exit $?{SERVE}"), NEVER, says="status 7"),
+    case(
+        "python-exit-status", sh(f"python3 -c 'exit(7)' || exit $?{SERVE}"), NEVER, says="status 7"
+    ),
 )
 SAID: tuple[Case, ...] = (
     case("unset-model", sh('set -u\nvllm serve "$MODEL_DIR" --port 8000'), NEEDS, fix="${MODEL_DIR:-$MODEL_PATH}"),

@@ -19,7 +19,10 @@ DONE_BY_ROOT: tuple[Case, ...] = tuple(
         ("hosts", "echo 127.0.0.1 node0 >> /etc/hosts"),
         ("links", "ln -s /usr/bin/env /usr/local/bin/an-env"),
         ("links-a-program", "ln -sf /usr/bin/python3 /usr/bin/python"),
-        ("finds", "set -o pipefail\nX=$(find /usr/lib -name 'libjemalloc.so.*' 2>/dev/null | head -n 1)"),
+        (
+            "finds",
+            "set -o pipefail\nX=$(find /usr/lib -name 'libjemalloc.so.*' 2>/dev/null | head -n 1)",
+        ),
         ("upgrades-what-is-free", "pip install -qU tabulate"),
         ("asks-pip", "set -o pipefail\nL=$(pip show vllm | grep -i ^location | cut -d' ' -f2)"),
         (

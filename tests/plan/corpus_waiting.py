@@ -44,7 +44,8 @@ done
 wait $pid
 """
 PYTHON_CLOCK = POLL.replace(
-    "for _ in range(COUNT):", "deadline = time.monotonic() + COUNT\nwhile time.monotonic() < deadline:"
+    "for _ in range(COUNT):",
+    "deadline = time.monotonic() + COUNT\nwhile time.monotonic() < deadline:",
 )
 PYTHON_ASYNC = """
 import asyncio, os, sys, urllib.request

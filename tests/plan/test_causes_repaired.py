@@ -21,8 +21,14 @@ LEFT_TO_THE_AUTHOR = {"name-in-yaml"}
 
 def first_failure(root: Path, weights: Path) -> Finding | None:
     results = judged(root, weights)[1].values()
-    failed = (result for result in results if result.outcome is Outcome.FAIL and result.id != "plan/self-contained")
-    return next((each for result in failed for each in result.findings if each.level is Level.FAIL), None)
+    failed = (
+        result
+        for result in results
+        if result.outcome is Outcome.FAIL and result.id != "plan/self-contained"
+    )
+    return next(
+        (each for result in failed for each in result.findings if each.level is Level.FAIL), None
+    )
 
 
 def apply(root: Path, found: Finding) -> None:
@@ -56,13 +62,19 @@ def apply(root: Path, found: Finding) -> None:
     else:
         pytest.fail(f"no one can paste this: {fix}")
     path.write_text("\n".join(lines) + "\n")
-    subprocess.run(["git", "commit", "-qam", "Repair"], cwd=root, check=False, env=_AUTHOR, capture_output=True)
+    subprocess.run(
+        ["git", "commit", "-qam", "Repair"], cwd=root, check=False, env=_AUTHOR, capture_output=True
+    )
 
 
 _AUTHOR = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "GIT_CONFIG_NOSYSTEM": "1",
-    **{f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+    **{
+        f"GIT_{who}_{what}": "a@example.org"
+        for who in ("AUTHOR", "COMMITTER")
+        for what in ("NAME", "EMAIL")
+    },
 }
 
 

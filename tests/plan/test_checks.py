@@ -40,7 +40,9 @@ def test_missing_quotes_fail_only_for_a_path_with_a_blank(
     name: str, outcome: Outcome, tmp_path: Path, weights: Path
 ) -> None:
     given = Path(shutil.copytree(weights, tmp_path / name))
-    _, results = judged(write(case("x", sh("exec vllm serve $MODEL_PATH")), tmp_path / "repo"), given)
+    _, results = judged(
+        write(case("x", sh("exec vllm serve $MODEL_PATH")), tmp_path / "repo"), given
+    )
     assert results["plan/model-path"].outcome is outcome
 
 
@@ -68,7 +70,9 @@ def test_what_a_submission_makes_long_is_quoted_in_part(
 def test_a_key_is_never_repeated(tmp_path: Path, weights: Path) -> None:
     deploy = sh('exec vllm serve "$MODEL_PATH" --api-key hunter2 --port 8001')
     _, results = judged(write(case("x", deploy), tmp_path / "repo"), weights)
-    assert all("hunter2" not in finding.seen for result in results.values() for finding in result.findings)
+    assert all(
+        "hunter2" not in finding.seen for result in results.values() for finding in result.findings
+    )
 
 
 @pytest.mark.process
@@ -76,8 +80,13 @@ def test_options_are_found_by_their_long_names(tmp_path: Path, weights: Path) ->
     deploy = sh(
         'exec vllm serve "$MODEL_PATH" -tp=2 --max_model 4096 --trust-remote-code --config c.yaml --chat-template t.jinja'
     )
-    files = {"c.yaml": "gpu-memory-utilization: 0.8\nenforce_eager: true\nmax-model-len: 1\n", "t.jinja": "x"}
-    plan = plan_facts.gather(read_submission(write(case("x", deploy, files=files), tmp_path / "repo")), weights)
+    files = {
+        "c.yaml": "gpu-memory-utilization: 0.8\nenforce_eager: true\nmax-model-len: 1\n",
+        "t.jinja": "x",
+    }
+    plan = plan_facts.gather(
+        read_submission(write(case("x", deploy, files=files), tmp_path / "repo")), weights
+    )
     server = plan.server
     assert server is not None
     assert server.option("tensor-parallel-size") == "2"
@@ -92,7 +101,10 @@ def test_options_are_found_by_their_long_names(tmp_path: Path, weights: Path) ->
 
 @pytest.mark.process
 def test_changes_that_are_not_committed_do_not_count(tmp_path: Path, weights: Path) -> None:
-    root = write(case("x", sh('exec vllm serve "$MODEL_PATH"'), untracked={"notes.txt": "x"}), tmp_path / "repo")
+    root = write(
+        case("x", sh('exec vllm serve "$MODEL_PATH"'), untracked={"notes.txt": "x"}),
+        tmp_path / "repo",
+    )
     (root / "deploy.sh").write_text(sh('exec vllm serve "$MODEL_PATH" --port 9000'))
     plan, _ = judged(root, weights)
     assert plan.server is not None
@@ -102,14 +114,20 @@ def test_changes_that_are_not_committed_do_not_count(tmp_path: Path, weights: Pa
 @pytest.mark.process
 def test_what_cannot_be_told_leaves_the_verdict_open(tmp_path: Path, weights: Path) -> None:
     text = "import omegaconf, os\nif omegaconf.load('x').go == 'yes': os.system('vllm serve \"$MODEL_PATH\"')\n"
-    _, results = judged(write(case("x", sh("python3 a.py"), files={"a.py": text}), tmp_path / "repo"), weights)
+    _, results = judged(
+        write(case("x", sh("python3 a.py"), files={"a.py": text}), tmp_path / "repo"), weights
+    )
     assert results["plan/starts-server"].outcome is Outcome.SKIP
     assert not results["plan/starts-server"].settled
 
 
 def test_a_command_line_is_read_as_argparse_reads_it() -> None:
-    grammar = Grammar(switches=frozenset({"fast"}), many=frozenset({"names"}), valued=frozenset({"port"}))
-    line = parse(["model", "--fast", "other", "--names", "a", "b", "--po", "-1", "--", "--port"], grammar)
+    grammar = Grammar(
+        switches=frozenset({"fast"}), many=frozenset({"names"}), valued=frozenset({"port"})
+    )
+    line = parse(
+        ["model", "--fast", "other", "--names", "a", "b", "--po", "-1", "--", "--port"], grammar
+    )
     assert line.positional == ("model", "other", "--port")
     assert line.lists["names"] == ("a", "b")
     assert line.options["port"] == "-1"

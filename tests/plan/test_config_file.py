@@ -34,10 +34,16 @@ def test_a_file_that_vllm_does_not_read_fails(
 
 
 @pytest.mark.parametrize("given", ["", "--port 8000 --host 0.0.0.0 --served-model-name mine"])
-@pytest.mark.parametrize("more", [f"compilation-config: '{'a' * 300_000}'", aliases(9)], ids=["long", "aliases"])
-def test_a_file_that_is_too_long_is_said_to_be_unread(given: str, more: str, tmp_path: Path, weights: Path) -> None:
+@pytest.mark.parametrize(
+    "more", [f"compilation-config: '{'a' * 300_000}'", aliases(9)], ids=["long", "aliases"]
+)
+def test_a_file_that_is_too_long_is_said_to_be_unread(
+    given: str, more: str, tmp_path: Path, weights: Path
+) -> None:
     text = f"port: 8000\nhost: 0.0.0.0\n{more}\n"
-    repository = case("long", sh(f'vllm serve "$MODEL_PATH" --config c.yaml {given}'), files={"c.yaml": text})
+    repository = case(
+        "long", sh(f'vllm serve "$MODEL_PATH" --config c.yaml {given}'), files={"c.yaml": text}
+    )
     plan, results = judged(write(repository, tmp_path / "repo"), weights)
     (unread,) = flags.run(plan)
     assert "c.yaml is too long to be read, or nested too deeply:" in unread.seen
@@ -49,7 +55,9 @@ def test_a_file_that_is_too_long_is_said_to_be_unread(given: str, more: str, tmp
 
 
 @pytest.mark.parametrize("engine", ["vllm serve", "python3 -m sglang.launch_server --model-path"])
-def test_a_command_of_any_length_is_quoted_in_part(engine: str, tmp_path: Path, weights: Path) -> None:
+def test_a_command_of_any_length_is_quoted_in_part(
+    engine: str, tmp_path: Path, weights: Path
+) -> None:
     line = f'{engine} "$MODEL_PATH" --api-key=hush --port {"9" * 50_000} --seed {"7" * 50_000}'
     plan, results = judged(write(case("long", sh(line)), tmp_path / "repo"), weights)
     assert plan.server
@@ -90,7 +98,9 @@ def test_options_of_the_file_are_judged_like_others(
 def test_a_wrong_port_is_placed_where_the_file_has_it(
     name: str, text: str, place: str, says: str, tmp_path: Path, weights: Path
 ) -> None:
-    repository = case("port", sh(f'exec vllm serve "$MODEL_PATH" --config {name}'), files={name: text})
+    repository = case(
+        "port", sh(f'exec vllm serve "$MODEL_PATH" --config {name}'), files={name: text}
+    )
     _, results = judged(write(repository, tmp_path / "repo"), weights)
     (found,) = results["plan/port"].findings
     assert (results["plan/port"].outcome, found.where) == (Outcome.FAIL, place)

@@ -117,14 +117,20 @@ LATER = [case for case in ALL if case not in DAILY]
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    "case", these(DAILY, (case for case in ALL if case.expected or case.says)), ids=lambda case: case.name
+    "case",
+    these(DAILY, (case for case in ALL if case.expected or case.says)),
+    ids=lambda case: case.name,
 )
-def test_a_script_gets_the_findings_that_it_is_about(case: Case, verdict: Callable[[Case], Verdict]) -> None:
+def test_a_script_gets_the_findings_that_it_is_about(
+    case: Case, verdict: Callable[[Case], Verdict]
+) -> None:
     found = verdict(case)
     story = f"{found.findings()}\n{found.script}"
     assert {id_: found.fired.get(id_) for id_ in case.expected} == dict(case.expected), story
     assert case.says in found.findings()
-    assert any(case.fix in f.fix for r in found.results.values() for f in r.findings) or not case.fix
+    assert (
+        any(case.fix in f.fix for r in found.results.values() for f in r.findings) or not case.fix
+    )
 
 
 QUARTERS = [pytest.param(LATER[at::4], id=f"later-{at}", marks=pytest.mark.slow) for at in range(4)]
@@ -148,8 +154,12 @@ def test_no_other_check_fires(cases: list[Case], verdict: Callable[[Case], Verdi
 
 
 def test_each_check_fires_in_a_case_of_every_day() -> None:
-    expected = {id_ for case in DAILY for id_, outcome in case.expected.items() if outcome != "unsettled"}
-    assert expected | set(PARTS) >= {check.id for check in CHECKS}, "those of PARTS have examples on their pages"
+    expected = {
+        id_ for case in DAILY for id_, outcome in case.expected.items() if outcome != "unsettled"
+    }
+    assert expected | set(PARTS) >= {check.id for check in CHECKS}, (
+        "those of PARTS have examples on their pages"
+    )
 
 
 def test_the_corpus_is_wide_enough() -> None:
@@ -164,7 +174,9 @@ def test_the_corpus_is_wide_enough() -> None:
 @pytest.mark.parametrize("case", ALL[3::8], ids=lambda case: case.name)
 def test_without_namespaces_nothing_more_fails(case: Case, tmp_path: Path, weights: Path) -> None:
     sandbox = partial(box.run, mode=Mode.CONFINED)
-    plan = facts.gather(read_submission(write(case, tmp_path / "r")), weights, limits=Limits(), sandbox=sandbox)
+    plan = facts.gather(
+        read_submission(write(case, tmp_path / "r")), weights, limits=Limits(), sandbox=sandbox
+    )
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: plan)
     failed = {result.id for result in ledger.results if result.outcome is Outcome.FAIL}

@@ -34,7 +34,9 @@ def requirements(*names: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("named", [(), tuple(packages.cuda_only())], ids=["unnamed", "named"])
-def test_no_module_that_needs_cuda_is_there(named: tuple[str, ...], tmp_path: Path, weights: Path) -> None:
+def test_no_module_that_needs_cuda_is_there(
+    named: tuple[str, ...], tmp_path: Path, weights: Path
+) -> None:
     script = sh('python3 all.py\nexec vllm serve "$MODEL_PATH"')
     files = {"all.py": IMPORT_ALL, **requirements(*named)}
     plan, _ = judged(write(case("x", script, files=files), tmp_path / "repo"), weights)
@@ -47,7 +49,9 @@ def test_flashinfer_is_to_be_left_out_whether_or_not_its_package_is_named(
     named: tuple[str, ...], tmp_path: Path, weights: Path
 ) -> None:
     script = sh('python3 -c "import flashinfer" || exit 1\nexec vllm serve "$MODEL_PATH"')
-    _, results = judged(write(case("x", script, files=requirements(*named)), tmp_path / "repo"), weights)
+    _, results = judged(
+        write(case("x", script, files=requirements(*named)), tmp_path / "repo"), weights
+    )
     failed = [result for result in results.values() if result.outcome is Outcome.FAIL]
     found = [each for result in failed for each in result.findings if "flashinfer" in each.seen]
     assert any("remove it" in each.fix for each in found)
@@ -60,6 +64,8 @@ def test_a_package_that_needs_cuda_is_to_be_taken_out(tmp_path: Path) -> None:
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: read_submission(root))
     (result,) = [result for result in ledger.results if result.id == "repo/requirements-stack"]
-    removed = {edit.old.strip() for finding in result.findings for edit in finding.edits if not edit.new}
+    removed = {
+        edit.old.strip() for finding in result.findings for edit in finding.edits if not edit.new
+    }
     assert {line.partition("==")[0] for line in removed} == set(names)
     assert all("needs CUDA" in finding.seen for finding in result.findings if finding.edits)

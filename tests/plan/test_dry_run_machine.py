@@ -31,7 +31,12 @@ for module in ({modules},):
 
 
 def dry_run(
-    script: str, root: Path, weights: Path, *, stack: str | None = None, devices: hardware.Devices | None = None
+    script: str,
+    root: Path,
+    weights: Path,
+    *,
+    stack: str | None = None,
+    devices: hardware.Devices | None = None,
 ) -> LaunchPlan:
     repository = write(case("x", sh(f'{script}\nexec vllm serve "$MODEL_PATH"')), root)
     return planned(repository, weights, stack=stack, devices=devices)
@@ -60,7 +65,9 @@ def test_a_script_that_asks_for_the_release_is_judged_by_that_of_the_stack(
 def test_a_variable_is_judged_by_what_the_release_reads(
     stack: str, outcome: str, tmp_path: Path, weights: Path
 ) -> None:
-    deploy = sh('export VLLM_ASCEND_ENABLE_NZ=0\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000')
+    deploy = sh(
+        'export VLLM_ASCEND_ENABLE_NZ=0\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
+    )
     _, results = judged(write(case("x", deploy), tmp_path / "repo"), weights, stack=stack)
     result = results["plan/ascend-environment"]
     assert result.outcome.value == outcome
@@ -71,13 +78,20 @@ def test_a_variable_is_judged_by_what_the_release_reads(
 
 @pytest.mark.process
 @pytest.mark.parametrize("stack", ["0.23.0", "0.18.0", "0.13.0"])
-def test_every_way_to_ask_for_a_version_gives_that_of_the_row(stack: str, tmp_path: Path, weights: Path) -> None:
+def test_every_way_to_ask_for_a_version_gives_that_of_the_row(
+    stack: str, tmp_path: Path, weights: Path
+) -> None:
     modules = ("vllm", "vllm_ascend", "torch", "torch_npu", "transformers")
     code = IN_PYTHON.format(modules=", ".join(modules))
     script = f"vllm --version\npip show {' '.join(modules)}\npip list\npip freeze\npython3 - <<'END'{code}END"
     said = dry_run(script, tmp_path / "repo", weights, stack=stack).run.stdout
     row = stacks.row(stack)
-    exact = {"vllm": row.vllm[0], "vllm-ascend": stack, "torch": row.torch, "torch-npu": row.torch_npu}
+    exact = {
+        "vllm": row.vllm[0],
+        "vllm-ascend": stack,
+        "torch": row.torch,
+        "torch-npu": row.torch_npu,
+    }
     exact["transformers"] = {"0.23.0": "5.5.4", "0.18.0": "4.57.4", "0.13.0": "4.57.4"}[stack]
     built = exact | {"vllm": f"{row.vllm[0]}+empty"}
     lines = [" ".join(line.split()) for line in said.splitlines()]
@@ -97,7 +111,14 @@ def test_the_version_of_transformers_is_one_that_its_row_allows() -> None:
             assert stacks.in_range(version, statement.specifier), row.label()
 
 
-QUERIES = ("info", "info -l", "info -m", "info -t memory -i 0", "info -t health -i 0", "info -t board -i 0")
+QUERIES = (
+    "info",
+    "info -l",
+    "info -m",
+    "info -t memory -i 0",
+    "info -t health -i 0",
+    "info -t board -i 0",
+)
 
 
 def answers_of_npu_smi(devices: hardware.Devices, root: Path, weights: Path) -> dict[str, str]:
@@ -116,10 +137,14 @@ def test_npu_smi_shows_the_named_devices(name: str, tmp_path: Path, weights: Pat
     chips = npu_smi.parse(answers["info"]).chips
     cards = -(-3 // kind.per_card)
     assert [chip.total_mib for chip in chips] == [kind.memory_bytes // hardware.MIB] * 3
-    assert hardware.listed_devices([chip.name for chip in chips], chips[0].total_mib or 0) == devices
+    assert (
+        hardware.listed_devices([chip.name for chip in chips], chips[0].total_mib or 0) == devices
+    )
     assert {chip.npu for chip in chips} == set(range(cards))
     counted = re.findall(r"Chip Count\s*: (\d+)", answers["info -l"])
-    assert list(map(int, counted)) == [min(kind.per_card, 3 - card * kind.per_card) for card in range(cards)]
+    assert list(map(int, counted)) == [
+        min(kind.per_card, 3 - card * kind.per_card) for card in range(cards)
+    ]
 
 
 @pytest.mark.process
@@ -131,7 +156,9 @@ def test_python_and_the_device_nodes_show_the_same_devices(tmp_path: Path, weigh
         'python3 -c "$ASK"\nASCEND_RT_VISIBLE_DEVICES=0,2 python3 -c "$ASK"\n'
         'ASCEND_RT_VISIBLE_DEVICES=1,7 python3 -c "$ASK"'
     )
-    plan = dry_run(script, tmp_path / "repo", weights, devices=hardware.named_devices("310P3-Duo", 4))
+    plan = dry_run(
+        script, tmp_path / "repo", weights, devices=hardware.named_devices("310P3-Duo", 4)
+    )
     usable = hardware.find("310P3-Duo")[0].usable_bytes
     nodes, *counts = plan.run.stdout.splitlines()
     assert nodes == "4" or not plan.observed.isolated
@@ -164,7 +191,9 @@ def test_the_devices_of_a_machine_are_those_that_npu_smi_shows(
 
 
 def test_only_a_number_is_that_many_of_the_assumed_kind() -> None:
-    assert hardware.named_devices("", 5) == hardware.Devices(kind=hardware.find("910B3")[0], count=5)
+    assert hardware.named_devices("", 5) == hardware.Devices(
+        kind=hardware.find("910B3")[0], count=5
+    )
     assert hardware.named_devices("910C", 0).count == 16
 
 
@@ -172,7 +201,16 @@ def test_only_a_number_is_that_many_of_the_assumed_kind() -> None:
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The template's repository as `npu-adapter new` makes it."""
     destination = tmp_path_factory.mktemp("template") / "my-adapter"
-    command = [sys.executable, "-m", "healthcheck", "new", destination, "--template", "planned", "--defaults"]
+    command = [
+        sys.executable,
+        "-m",
+        "healthcheck",
+        "new",
+        destination,
+        "--template",
+        "planned",
+        "--defaults",
+    ]
     subprocess.run(command, check=True, capture_output=True)
     return destination
 
@@ -180,7 +218,11 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("gigabytes", "options"),
-    [(16.4, ("--npu", "310P3-Duo")), (65.5, ("--npu", "910B3", "--npus", "8")), (65.5, ("--npu", "910C"))],
+    [
+        (16.4, ("--npu", "310P3-Duo")),
+        (65.5, ("--npu", "910B3", "--npus", "8")),
+        (65.5, ("--npu", "910C")),
+    ],
 )
 def test_the_templates_adapter_is_ready_on_the_named_devices(
     gigabytes: float, options: tuple[str, ...], template: Path, tmp_path: Path

@@ -54,7 +54,9 @@ def test_the_chosen_release_decides(
 
 
 @pytest.mark.process
-def test_what_the_script_finds_on_this_machine_is_not_of_another(tmp_path: Path, weights: Path) -> None:
+def test_what_the_script_finds_on_this_machine_is_not_of_another(
+    tmp_path: Path, weights: Path
+) -> None:
     """Without namespaces, the script sees the interfaces and the name of this machine."""
     script = bash(f"""
         nic=$(ls /sys/class/net | grep -vx lo | sort | tail -n 1)

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from healthcheck.core.records import CheckResult, Level, Outcome
 from healthcheck.sandbox.job import EndedBy
 from healthcheck.stages.plan.checks.flags import flags
-from healthcheck.stages.plan.records import Api, LaunchPlan, Origin, PortSource, ServerCommand, ShellRun
+from healthcheck.stages.plan.records import (
+    Api,
+    LaunchPlan,
+    Origin,
+    PortSource,
+    ServerCommand,
+    ShellRun,
+)
 from healthcheck.stages.plan.servers.options import vllm_grammar
 from healthcheck.stages.plan.vllm_cli.catalogue import Kind, catalogue, nearest, versions
 from healthcheck.stages.plan.vllm_cli.judgement import judge_flags
@@ -33,7 +40,13 @@ def judged(*argv: str, **options: str) -> CheckResult:
 
 def plan_of(server: ServerCommand, stack: str = "") -> LaunchPlan:
     run = ShellRun(
-        shell="sh", exit_status=None, ended_by=EndedBy.SERVER, stdout="", stderr="", commands=(), servers=(server,)
+        shell="sh",
+        exit_status=None,
+        ended_by=EndedBy.SERVER,
+        stdout="",
+        stderr="",
+        commands=(),
+        servers=(server,),
     )
     return LaunchPlan(
         server=server, servers=(server,), commands=(), spaced=None, model_path="/w", spaced_model_path="/w w",
@@ -120,7 +133,11 @@ WRONG = (
         """--speculative-config '{"model": "/x", "num_speculative_tokens": 5}'""",
     ),
     ("M --speculative-model /x", "--speculative-model", """--speculative-config '{"model": …}'"""),
-    ("M --guided-decoding-backend --enforce-eager", "--guided-decoding-backend", """'{"backend": …}'"""),
+    (
+        "M --guided-decoding-backend --enforce-eager",
+        "--guided-decoding-backend",
+        """'{"backend": …}'""",
+    ),
     ("M --rope-scaling.factor 4.0", "--rope-scaling.factor", """'{"rope_parameters": {…}}'"""),
     ("M --guided-decoding-backend 动态", "--guided-decoding-backend", "动态"),
     ("M --rope-theta=1000000", "--rope-theta", '{"rope_parameters": {"rope_theta": 1000000}}'),
@@ -141,7 +158,11 @@ WRONG = (
     ("M --additional-config {a:1}", "{a:1}", """write --additional-config '{"a": 1}'"""),
     ("""M --additional-config '{"a": 1'""", '{"a": 1', """write --additional-config '{"a": 1}'"""),
     ("M --additional-config true", "true", "single quotes"),
-    ("""M --compilation-config "{'mode': 3}" """, "{'mode': 3}", """write --compilation-config '{"mode": 3}'"""),
+    (
+        """M --compilation-config "{'mode': 3}" """,
+        "{'mode': 3}",
+        """write --compilation-config '{"mode": 3}'""",
+    ),
     ("""M --compilation-config '{"cudagraf_mode": 1}'""", "cudagraf_mode", "cudagraph_mode"),
     ("M --compilation-config.cudagraf_mode 1", "cudagraf_mode", "cudagraph_mode"),
     (
@@ -149,7 +170,11 @@ WRONG = (
         "FULL_DECODE",
         '"FULL_DECODE_ONLY" in place of',
     ),
-    ("M --compilation-config.cudagraph_mode FULL_DECODE", "FULL_DECODE", '"FULL_DECODE_ONLY" in place of'),
+    (
+        "M --compilation-config.cudagraph_mode FULL_DECODE",
+        "FULL_DECODE",
+        '"FULL_DECODE_ONLY" in place of',
+    ),
     (
         """M --speculative-config '{"method": "mtpp", "num_speculative_tokens": 1}'""",
         "mtpp",
@@ -238,16 +263,28 @@ def test_what_only_another_release_takes_warns_and_names_it():
             Outcome.PASS,
             "vLLM 0.22.1 is not catalogued: judged by the options of 0.18.0 and 0.23.0",
         ),
-        ("0.22.1rc1", "--numa-bind", Outcome.WARN, "vLLM 0.23.0 takes it, and vLLM 0.22.1 is not catalogued"),
+        (
+            "0.22.1rc1",
+            "--numa-bind",
+            Outcome.WARN,
+            "vLLM 0.23.0 takes it, and vLLM 0.22.1 is not catalogued",
+        ),
         ("0.18.0", "--numa-bind", Outcome.FAIL, "which it does not have"),
         ("0.22.1rc1", "--numa-bindd", Outcome.FAIL, "which it does not have"),
         ("0.25.1rc1", "--swap-space=4", Outcome.FAIL, "which it does not have"),
         ("0.9.1", "--swap-space=4", Outcome.WARN, "perhaps"),
-        ("0.9.1", "--port=8000", Outcome.WARN, "vLLM 0.9.1 is not catalogued: judged by the options of 0.18.0"),
+        (
+            "0.9.1",
+            "--port=8000",
+            Outcome.WARN,
+            "vLLM 0.9.1 is not catalogued: judged by the options of 0.18.0",
+        ),
         ("0.23.0", "--port=8000", Outcome.PASS, ""),
     ],
 )
-def test_a_release_without_a_catalogue_is_judged_by_those_around_it(release, option, outcome, words):
+def test_a_release_without_a_catalogue_is_judged_by_those_around_it(
+    release, option, outcome, words
+):
     result = flags.judge(plan_of(command("M", option), stack=release))
     assert result.outcome is outcome
     said = "".join(finding.seen for finding in result.findings)
@@ -271,7 +308,8 @@ def test_an_option_given_twice():
     assert "the last one" in twice.findings[0].seen
     assert judged("M", "--trust-remote-code", "--no-trust-remote-code").outcome is Outcome.WARN
     assert (
-        judged("M", "--limit-mm-per-prompt.image", "1", "--limit-mm-per-prompt.video", "1").outcome is Outcome.PASS
+        judged("M", "--limit-mm-per-prompt.image", "1", "--limit-mm-per-prompt.video", "1").outcome
+        is Outcome.PASS
     )
 
 
@@ -279,15 +317,35 @@ def test_options_of_a_configuration_file_are_judged_too():
     options = {"port": "8000", "swap-space": "4", "max-model-len": "32k"}
     result = judged("M", "--config", "serve.yaml", "--max-model-len", "4096", **options)
     assert result.outcome is Outcome.FAIL
-    assert ["--swap-space" in found.seen and "--config file" in found.seen for found in result.findings] == [True]
-    assert judged("M", "--config", "serve.yaml", port="8000", **{"enforce-eager": ""}).outcome is Outcome.PASS
+    assert [
+        "--swap-space" in found.seen and "--config file" in found.seen for found in result.findings
+    ] == [True]
+    assert (
+        judged("M", "--config", "serve.yaml", port="8000", **{"enforce-eager": ""}).outcome
+        is Outcome.PASS
+    )
 
 
 def test_another_engine_is_not_judged():
     server = command("M")
-    run = ShellRun(shell="sh", exit_status=0, ended_by=EndedBy.EXIT, stdout="", stderr="", commands=(), servers=())
+    run = ShellRun(
+        shell="sh",
+        exit_status=0,
+        ended_by=EndedBy.EXIT,
+        stdout="",
+        stderr="",
+        commands=(),
+        servers=(),
+    )
     plan = LaunchPlan(
-        server=None, servers=(), commands=(), spaced=None, model_path="", spaced_model_path="", root="", run=run
+        server=None,
+        servers=(),
+        commands=(),
+        spaced=None,
+        model_path="",
+        spaced_model_path="",
+        root="",
+        run=run,
     )
     assert flags.judge(plan).outcome is Outcome.SKIP
     assert server.engine == "vllm"
@@ -299,10 +357,14 @@ WORDS = ("M", "--port", "8000", "--port=1", "--", "-", "-1", "", " ", "-O", "-O3
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
     max_leaves=6,
 )
-FIELDS = [(option.name, key) for option in catalogue(versions()[-1]).options for key in option.fields]
+FIELDS = [
+    (option.name, key) for option in catalogue(versions()[-1]).options for key in option.fields
+]
 
 
 @given(st.sampled_from(FIELDS), JSON)
@@ -313,7 +375,10 @@ def test_any_value_of_a_field_is_judged(field: tuple[str, str], value: object):
 
 
 def test_a_deep_key_is_judged():
-    assert judged("M", "--compilation-config.cudagraph_mode" + ".a" * 5000, "1").outcome is Outcome.FAIL
+    assert (
+        judged("M", "--compilation-config.cudagraph_mode" + ".a" * 5000, "1").outcome
+        is Outcome.FAIL
+    )
 
 
 @given(st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=12)), max_size=12))

@@ -39,7 +39,9 @@ def test_an_import_is_judged_by_the_release(
 ) -> None:
     serve = 'os.execvp("vllm", ["vllm", "serve", os.environ["MODEL_PATH"], "--port", "8000"])'
     program = f"import os\n{imports}\n{serve}\n"
-    repository = write(case("x", sh("exec python3 run.py"), files={"run.py": program}), tmp_path / "repo")
+    repository = write(
+        case("x", sh("exec python3 run.py"), files={"run.py": program}), tmp_path / "repo"
+    )
     plan, results = judged(repository, weights, stack=stack)
     found = results[ID]
     assert (found.outcome.value if found.settled else "unsettled") == outcome, found.findings
@@ -73,5 +75,9 @@ def test_the_catalogue_has_what_tables_and_stars_bring() -> None:
         ("vllm.entrypoints.llm", "torch"),
     ):
         assert vllm.having(module, name) == set(vllm.releases), (module, name)
-    for module, name in (("vllm", "LLMs"), ("vllm.nothing", ""), ("vllm.envs", "VLLM_LOGGING_LEVELS")):
+    for module, name in (
+        ("vllm", "LLMs"),
+        ("vllm.nothing", ""),
+        ("vllm.envs", "VLLM_LOGGING_LEVELS"),
+    ):
         assert not vllm.having(module, name), (module, name)

@@ -13,7 +13,10 @@ from healthcheck.stages.plan.servers.fronts import nginx
 from tests.plan.corpus_fronts import RIGHT_CONFIGURATIONS, UNRESOLVED
 
 NGINX = shutil.which("nginx")
-pytestmark = [pytest.mark.process, pytest.mark.skipif(NGINX is None, reason="nginx is not installed")]
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(NGINX is None, reason="nginx is not installed"),
+]
 
 
 def nginx_output(folder: Path, text: str, *words: str) -> str:
@@ -21,7 +24,9 @@ def nginx_output(folder: Path, text: str, *words: str) -> str:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     own = f"pid {folder}/pid;\nerror_log stderr;\n"
-    (folder / "nginx.conf").write_text(own + text.replace("listen 8000", f"listen 127.0.0.1:{port}"))
+    (folder / "nginx.conf").write_text(
+        own + text.replace("listen 8000", f"listen 127.0.0.1:{port}")
+    )
     command = [str(NGINX), "-t", "-c", *(words or (f"{folder}/nginx.conf",))]
     return subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True).stderr
 

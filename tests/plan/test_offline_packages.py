@@ -39,15 +39,26 @@ def _submission(root: Path) -> Path:
     (root / "deploy.sh").touch()
     with zipfile.ZipFile(root / "wheels/our_adapter-1.0-py3-none-any.whl", "w") as wheel:
         folder = "our_adapter-1.0.dist-info"
-        wheel.writestr(f"{folder}/METADATA", "Metadata-Version: 2.1\nName: our-adapter\nVersion: 1.0\n")
-        wheel.writestr(f"{folder}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(
+            f"{folder}/METADATA", "Metadata-Version: 2.1\nName: our-adapter\nVersion: 1.0\n"
+        )
+        wheel.writestr(
+            f"{folder}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
         wheel.writestr(f"{folder}/RECORD", "")
     return root
 
 
 def _status(command: list[str], folder: Path) -> int:
-    environment = {"PATH": "/nowhere", "HOME": str(folder), "PIP_CONFIG_FILE": os.devnull, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False).returncode
+    environment = {
+        "PATH": "/nowhere",
+        "HOME": str(folder),
+        "PIP_CONFIG_FILE": os.devnull,
+        "PYTHONPATH": str(ROOT),
+    }
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, check=False
+    ).returncode
 
 
 @pytest.mark.process
@@ -59,7 +70,14 @@ def test_the_stub_fails_where_pip_fails(tmp_path: Path) -> None:
     (kit / "image.json").write_text(json.dumps({"root": str(folder), "script": "deploy.sh"}))
     real, ours = {}, {}
     for line in ARGUMENTS:
-        words = ["install", "--no-index", "--target", str(tmp_path / "out"), "--no-deps", *line.split()]
+        words = [
+            "install",
+            "--no-index",
+            "--target",
+            str(tmp_path / "out"),
+            "--no-deps",
+            *line.split(),
+        ]
         real[line] = _status([sys.executable, "-m", "pip", *words, "--dry-run"], folder)
         ours[line] = _status([sys.executable, str(STUB), str(kit), "pip", *words], folder)
     assert ours == real

@@ -37,7 +37,10 @@ SEVERAL = {
         f"{SERVE} --data-parallel-size 4 --data-parallel-size-local 2 --data-parallel-address 10.0.0.1",
         "2 of the 4 copies",
     ),
-    "equals signs": (f"{SERVE} --data-parallel-size=16 --data-parallel-size-local=8", "8 of the 16 copies"),
+    "equals signs": (
+        f"{SERVE} --data-parallel-size=16 --data-parallel-size-local=8",
+        "8 of the 16 copies",
+    ),
     "a later rank": (
         f"{SERVE} --data-parallel-size 4 --data-parallel-start-rank 2",
         "before number 2 run elsewhere",
@@ -54,7 +57,10 @@ SEVERAL = {
         'exec python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0 --port 8000 --nnodes 2',
         "--nnodes 2",
     ),
-    "one of three nodes missing": (f"{SGLANG} --nnodes 3 --node-rank 1 &\n{SGLANG} --nnodes 3", "--nnodes 3"),
+    "one of three nodes missing": (
+        f"{SGLANG} --nnodes 3 --node-rank 1 &\n{SGLANG} --nnodes 3",
+        "--nnodes 3",
+    ),
     "one copy that nobody has": (
         f"{HEADLESS} {PARTS.format(4, 1)} --data-parallel-start-rank 2 &\n{SERVE} {PARTS.format(4, 2)}",
         "3 of the 4 copies",
@@ -119,7 +125,9 @@ def test_one_machine_passes(tmp_path, weights, name):
     assert result(tmp_path, weights, ONE[name]).outcome is Outcome.PASS
 
 
-TOML = '# two\nmulti_node = "{style}"\nnodes = ["10.0.0.1", "10.0.0.2"]\nnetwork_interface = "eth0"\n'
+TOML = (
+    '# two\nmulti_node = "{style}"\nnodes = ["10.0.0.1", "10.0.0.2"]\nnetwork_interface = "eth0"\n'
+)
 
 
 @pytest.mark.parametrize("style", every(2, ["ray", "data-parallel"]))
@@ -148,9 +156,13 @@ def test_settings_that_do_not_ask_for_them_pass(tmp_path, weights, name):
     assert result(tmp_path, weights, SERVE, adapter__toml=TOLERATED[name]).outcome is Outcome.PASS
 
 
-@pytest.mark.parametrize("variable", every(2, ["ADAPTER_MULTI_NODE=default", "ADAPTER_NODES=10.0.0.1"]))
+@pytest.mark.parametrize(
+    "variable", every(2, ["ADAPTER_MULTI_NODE=default", "ADAPTER_NODES=10.0.0.1"])
+)
 def test_the_environment_wins_over_the_settings(tmp_path, weights, variable):
-    found = result(tmp_path, weights, f"export {variable}\n{SERVE}", adapter__toml=TOML.format(style="ray"))
+    found = result(
+        tmp_path, weights, f"export {variable}\n{SERVE}", adapter__toml=TOML.format(style="ray")
+    )
     assert found.outcome is Outcome.PASS
 
 
@@ -163,7 +175,9 @@ def test_the_template_with_its_settings_for_several_machines_fails(tmp_path, wei
     assert ran("new", str(adapter), "--template", "planned", "--defaults").returncode == 0
     assert judged(adapter, weights).outcome is Outcome.PASS
     settings = adapter / "adapter.toml"
-    settings.write_text(settings.read_text("utf-8") + TOML.format(style="data-parallel"), encoding="utf-8")
+    settings.write_text(
+        settings.read_text("utf-8") + TOML.format(style="data-parallel"), encoding="utf-8"
+    )
     git = ["git", "-C", adapter, "-c", "user.name=Test", "-c", "user.email=test@example.org"]
     subprocess.run([*git, "commit", "--quiet", "-a", "-m", "several"], check=True)
     assert judged(adapter, weights).outcome is Outcome.FAIL

@@ -55,7 +55,17 @@ def verified(mode: str, repo: Path, weights: Path) -> dict[str, Any]:
         pytest.skip("needs root, and setpriv to take its rights")
     lacks = {"isolated": "", "confined": "userns", "unconfined": "userns,landlock"}[mode]
     without = (*FEW_RIGHTS, sys.executable, LACKING, lacks) if lacks else ()
-    words = ("-I", "-m", "healthcheck", "verify", str(repo), "--weights", str(weights), "--until", "plan")
+    words = (
+        "-I",
+        "-m",
+        "healthcheck",
+        "verify",
+        str(repo),
+        "--weights",
+        str(weights),
+        "--until",
+        "plan",
+    )
     done = subprocess.run(
         (*without, sys.executable, *words, "--quiet", "--unconfined", "--json", "-"),
         env={**os.environ, "LACKING_PACKAGE": str(ROOT)}, cwd="/",
@@ -69,20 +79,26 @@ def verified(mode: str, repo: Path, weights: Path) -> dict[str, Any]:
 @pytest.mark.process
 @pytest.mark.parametrize("mode", ["isolated", "confined"])
 @pytest.mark.parametrize("name", every(4, SCRIPTS))
-def test_an_ordinary_script_is_ready_or_open(name: str, mode: str, tmp_path: Path, weights: Path) -> None:
+def test_an_ordinary_script_is_ready_or_open(
+    name: str, mode: str, tmp_path: Path, weights: Path
+) -> None:
     repo = write(case("script", bash(f"set -e\n{SCRIPTS[name]}")), tmp_path / "r")
     before = set(os.listdir("/tmp"))
     report = verified(mode, repo, weights)
     open_ = mode == "confined" and name in NEEDS_MORE
     assert report["verdict"] == ("inconclusive" if open_ else "ready"), report["headline"]
-    assert not [each for each in report["checks"] if each["outcome"] == "warn" and each["stage"] == "plan"]
+    assert not [
+        each for each in report["checks"] if each["outcome"] == "warn" and each["stage"] == "plan"
+    ]
     assert not {each for each in set(os.listdir("/tmp")) - before if each in SCRIPTS[name]}
 
 
 @pytest.mark.process
 @pytest.mark.parametrize("mode", ["isolated", "confined", "unconfined"])
 def test_a_recording_names_what_the_script_named(mode: str, tmp_path: Path, weights: Path) -> None:
-    step = "echo x > /tmp/chat.jinja\n" + STARTS.replace("8000", "9000 --chat-template '/tmp/chat.jinja'")
+    step = "echo x > /tmp/chat.jinja\n" + STARTS.replace(
+        "8000", "9000 --chat-template '/tmp/chat.jinja'"
+    )
     report = verified(mode, write(case("script", bash(step)), tmp_path / "r"), weights)
     port = next(each for each in report["checks"] if each["id"] == "plan/port")
     assert "--chat-template /tmp/chat.jinja (deploy.sh:3)" in port["detail"]
@@ -90,9 +106,12 @@ def test_a_recording_names_what_the_script_named(mode: str, tmp_path: Path, weig
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    ("mode", "verdict"), [("isolated", "not-ready"), ("confined", "inconclusive"), ("unconfined", "inconclusive")]
+    ("mode", "verdict"),
+    [("isolated", "not-ready"), ("confined", "inconclusive"), ("unconfined", "inconclusive")],
 )
-def test_a_server_that_the_script_kills(mode: str, verdict: str, tmp_path: Path, weights: Path) -> None:
+def test_a_server_that_the_script_kills(
+    mode: str, verdict: str, tmp_path: Path, weights: Path
+) -> None:
     """Where the sandbox may refuse the signal, a server that lives says nothing."""
     report = verified(mode, write(case("script", bash(KILLS)), tmp_path / "r"), weights)
     started = next(each for each in report["checks"] if each["id"] == "plan/starts-server")
@@ -102,14 +121,21 @@ def test_a_server_that_the_script_kills(mode: str, verdict: str, tmp_path: Path,
 
 @pytest.mark.process
 @pytest.mark.parametrize("mode", ["isolated", "confined"])
-def test_a_comment_about_the_program_excuses_nothing(mode: str, tmp_path: Path, weights: Path) -> None:
-    repo = write(case("script", bash(f"set -e\n# cat $(which vllm)\ncat no-such-file\n{STARTS}")), tmp_path / "r")
+def test_a_comment_about_the_program_excuses_nothing(
+    mode: str, tmp_path: Path, weights: Path
+) -> None:
+    repo = write(
+        case("script", bash(f"set -e\n# cat $(which vllm)\ncat no-such-file\n{STARTS}")),
+        tmp_path / "r",
+    )
     assert verified(mode, repo, weights)["verdict"] == "not-ready"
 
 
 @pytest.mark.process
 @pytest.mark.parametrize("mode", ["confined", "unconfined"])
-def test_links_and_folders_named_like_scripts_are_no_trouble(mode: str, tmp_path: Path, weights: Path) -> None:
+def test_links_and_folders_named_like_scripts_are_no_trouble(
+    mode: str, tmp_path: Path, weights: Path
+) -> None:
     files = {
         "lib.py/__init__.py": "",
         "real.sh": "#!/bin/sh\necho /tmp\n",

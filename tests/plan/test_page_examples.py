@@ -43,7 +43,9 @@ def test_a_check_objects_to_its_example_and_not_to_the_repaired_one(
         subprocess.run(["sh", "-ec", "\n".join(commands)], cwd=tmp_path / "wrong", check=True)
         _, repaired = judged(tmp_path / "wrong", weights)
         assert repaired[page.id].outcome.value == "pass", repaired[page.id].findings
-    _, after = judged(write(case("right", f"#!/bin/bash\n{right}", files=COMMITTED), tmp_path / "right"), weights)
+    _, after = judged(
+        write(case("right", f"#!/bin/bash\n{right}", files=COMMITTED), tmp_path / "right"), weights
+    )
     assert after[page.id].outcome.value == "pass", after[page.id].findings
     assert not after["plan/starts-server"].findings
 

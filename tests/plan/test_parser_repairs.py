@@ -21,8 +21,12 @@ THINKS = CHATML + "{{ '</think>' }}"
 
 def weights(folder: Path, model_type: str, template: str, *, jinja: bool = False) -> Path:
     folder.mkdir()
-    (folder / "config.json").write_text(json.dumps({"model_type": model_type, "max_position_embeddings": 2048}))
-    (folder / "tokenizer_config.json").write_text(json.dumps({} if jinja else {"chat_template": template}))
+    (folder / "config.json").write_text(
+        json.dumps({"model_type": model_type, "max_position_embeddings": 2048})
+    )
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({} if jinja else {"chat_template": template})
+    )
     if jinja:
         (folder / "chat_template.jinja").write_text(template)
     return folder
@@ -71,10 +75,14 @@ def test_a_misspelt_parser_of_an_unknown_model_is_a_question_of_its_card(tmp_pat
         "write --tool-call-parser hermes if the model's card names it, or remove --enable-auto-tool-choice and "
         "--tool-call-parser"
     )
-    assert verdict(folder, f"{CALLS} qwen", tmp_path / "b")[1].startswith("remove --enable-auto-tool-choice")
+    assert verdict(folder, f"{CALLS} qwen", tmp_path / "b")[1].startswith(
+        "remove --enable-auto-tool-choice"
+    )
 
 
-@pytest.mark.parametrize("text", ["", "[", '{"model_type": 3, "chat_template": [1, {"name": "default"}]}', "[]"])
+@pytest.mark.parametrize(
+    "text", ["", "[", '{"model_type": 3, "chat_template": [1, {"name": "default"}]}', "[]"]
+)
 def test_odd_files_leave_the_format_unknown(text: str, tmp_path: Path) -> None:
     for name in ("config.json", "tokenizer_config.json"):
         (tmp_path / name).write_text(text)

@@ -44,7 +44,11 @@ def test_what_pip_refuses_for_want_of_a_requirement(tmp_path: Path) -> None:
     (tmp_path / "limits.txt").touch()
     (tmp_path / "wheels").mkdir()
     lists = [line.split() for line in LISTS]
-    without_network = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    without_network = {
+        "PIP_NO_INDEX": "1",
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    }
     answers = subprocess.run(
         [sys.executable, "-c", ASK_PIP],
         input=json.dumps(lists),

@@ -27,7 +27,9 @@ FAKE = "#!/bin/sh\necho 9000\n"
 def outcomes(root: Path, weights: Path, mode: Mode, *, stack: str | None = None) -> dict[str, str]:
     """The outcome of each check in a mode of the sandbox."""
     sandbox: Callable[[box.Setting], tuple[Job, Recording]] = partial(box.run, mode=mode)
-    plan = facts.gather(read_submission(root, stack=stack), weights, limits=Limits(), sandbox=sandbox)
+    plan = facts.gather(
+        read_submission(root, stack=stack), weights, limits=Limits(), sandbox=sandbox
+    )
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: plan)
     return {result.id: result.outcome.value for result in ledger.results}
@@ -73,20 +75,31 @@ def test_programs_of_the_image_are_there_on_every_machine(tmp_path: Path, weight
     here = [name for name in names if shutil.which(name, path=STANDARD_PATH)]
     assert len(names) > 500
     assert set(here) < set(names), "this machine lacks some of them, as every other one does"
-    asks = "for name in " + " ".join(names) + '; do command -v "$name" >/dev/null || echo "lacks $name"; done'
+    asks = (
+        "for name in "
+        + " ".join(names)
+        + '; do command -v "$name" >/dev/null || echo "lacks $name"; done'
+    )
     root = write(case("x", bash(f"{asks}\n{SERVE}")), tmp_path / "repo")
     plan, results = judged(root, weights)
-    lacked = {line.removeprefix("lacks ") for line in plan.run.stdout.splitlines() if line.startswith("lacks ")}
+    lacked = {
+        line.removeprefix("lacks ")
+        for line in plan.run.stdout.splitlines()
+        if line.startswith("lacks ")
+    }
     assert results["plan/starts-server"].outcome.value == "pass"
     others = {"mount", "umount", "mknod", "service", "gpgv"}
-    assert lacked == {"su", "runuser", "setpriv", "unshare", "nsenter", *others}, "a container has no use for these"
+    assert lacked == {"su", "runuser", "setpriv", "unshare", "nsenter", *others}, (
+        "a container has no use for these"
+    )
 
 
 @pytest.mark.process
 def test_a_link_leads_to_the_machine_own_program(tmp_path: Path, weights: Path) -> None:
     """awk is a link to a program that the image may lack under its own name."""
     root = write(
-        case("x", bash(f"set -e\n[ \"$(echo 1 2 | awk '{{print $2}}')\" = 2 ]\n{SERVE}")), tmp_path / "repo"
+        case("x", bash(f"set -e\n[ \"$(echo 1 2 | awk '{{print $2}}')\" = 2 ]\n{SERVE}")),
+        tmp_path / "repo",
     )
     for mode in (Mode.ISOLATED, Mode.CONFINED):
         assert outcomes(root, weights, mode)["plan/starts-server"] == "pass"

@@ -35,7 +35,9 @@ def asked() -> list[str]:
 
 def serving(asked: list[str], *, strict: bool) -> tuple[str, int]:
     port = listen(
-        Served(ports=frozenset({8000}), names=("/w", "second"), strict=strict), ("127.0.0.1", 0), asked.append
+        Served(ports=frozenset({8000}), names=("/w", "second"), strict=strict),
+        ("127.0.0.1", 0),
+        asked.append,
     )
     assert port
     return "127.0.0.1", port
@@ -71,7 +73,9 @@ def _read(connection: socket.socket) -> Iterator[bytes]:
 
 @pytest.mark.process
 @pytest.mark.parametrize("path", [b"/health", b"/v1/models", b"/"])
-def test_it_is_well_and_lists_its_models(path: bytes, place: tuple[str, int], asked: list[str]) -> None:
+def test_it_is_well_and_lists_its_models(
+    path: bytes, place: tuple[str, int], asked: list[str]
+) -> None:
     status, said = answer(place, b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % path)
     assert (status, said["status"], said["object"]) == (200, "ok", "list")
     models = [{"id": name, "object": "model", "root": name} for name in ("/w", "second")]
@@ -121,7 +125,9 @@ def test_a_server_whose_names_are_unknown_takes_any(asked: list[str]) -> None:
         posted(b'{"model": "warm-up"}', b"POST / HTTP/1.1\r\nReferer: /v1/chat\r\n"),
     ],
 )
-def test_what_names_no_model_is_answered(request_: bytes, place: tuple[str, int], asked: list[str]) -> None:
+def test_what_names_no_model_is_answered(
+    request_: bytes, place: tuple[str, int], asked: list[str]
+) -> None:
     assert answer(place, request_)[0] == 200
     assert set(asked) == {""}
 

@@ -44,9 +44,18 @@ NEEDS = {
         BY_BASH,
         "deploy.sh:3 needs a network",
     ),
-    "hidden-by-python": ("python3 listens.py 2>/dev/null || exit 1\n" + STARTS, "one of its Python programs needs"),
-    "signal-by-priority": ("renice -n 1 -p $$ || exit 1\n" + STARTS, "deploy.sh:2 needs to change another process"),
-    "other-port": ("renice -n 1 -p $$ || PORT=9000\n" + STARTS.replace("8000", "${PORT-8000}"), "needs to change"),
+    "hidden-by-python": (
+        "python3 listens.py 2>/dev/null || exit 1\n" + STARTS,
+        "one of its Python programs needs",
+    ),
+    "signal-by-priority": (
+        "renice -n 1 -p $$ || exit 1\n" + STARTS,
+        "deploy.sh:2 needs to change another process",
+    ),
+    "other-port": (
+        "renice -n 1 -p $$ || PORT=9000\n" + STARTS.replace("8000", "${PORT-8000}"),
+        "needs to change",
+    ),
 }
 FAILS = {
     "own": "test -n '' || exit 1\n" + STARTS,
@@ -56,7 +65,8 @@ FAILS = {
 
 
 ORDINARY = {
-    "finds-weights": """test -n "$(find "$MODEL_PATH" -name '*.safetensors')" || exit 1\n""" + STARTS,
+    "finds-weights": """test -n "$(find "$MODEL_PATH" -name '*.safetensors')" || exit 1\n"""
+    + STARTS,
     "chmod": "chmod +x listens.py && test -x listens.py || exit 1\n" + STARTS,
     "ends-a-helper": "tail -f /dev/null & kill $! && wait $! || :\n" + STARTS,
 }
@@ -72,16 +82,23 @@ def judged(tmp_path: Path, deploy: str, weights: Path, mode: Mode) -> dict[str, 
 
 
 @pytest.mark.parametrize("name", every(2, NEEDS))
-def test_what_was_refused_is_inconclusive_and_names_the_line(name: str, tmp_path: Path, weights: Path) -> None:
+def test_what_was_refused_is_inconclusive_and_names_the_line(
+    name: str, tmp_path: Path, weights: Path
+) -> None:
     deploy, says = NEEDS[name]
     confined = judged(tmp_path, deploy, weights, Mode.CONFINED)
     assert [result.id for result in confined.values() if result.outcome is Outcome.FAIL] == []
-    findings = [finding for result in confined.values() if not result.settled for finding in result.findings]
+    findings = [
+        finding for result in confined.values() if not result.settled for finding in result.findings
+    ]
     assert findings
     assert any(says in finding.seen for finding in findings), findings
     assert all("user namespaces" in finding.fix for finding in findings)
     if name in {"own-server", "hidden-by-python"}:
-        assert judged(tmp_path, deploy, weights, Mode.ISOLATED)["plan/starts-server"].outcome is Outcome.PASS
+        assert (
+            judged(tmp_path, deploy, weights, Mode.ISOLATED)["plan/starts-server"].outcome
+            is Outcome.PASS
+        )
 
 
 @pytest.mark.parametrize("name", every(2, FAILS))
@@ -91,6 +108,10 @@ def test_what_fails_by_itself_is_a_failure(name: str, tmp_path: Path, weights: P
 
 
 @pytest.mark.parametrize("name", every(2, ORDINARY))
-def test_an_ordinary_step_is_judged_as_in_isolation(name: str, tmp_path: Path, weights: Path) -> None:
+def test_an_ordinary_step_is_judged_as_in_isolation(
+    name: str, tmp_path: Path, weights: Path
+) -> None:
     confined = judged(tmp_path, ORDINARY[name], weights, Mode.CONFINED)
-    assert confined["plan/starts-server"].outcome is Outcome.PASS, confined["plan/starts-server"].findings
+    assert confined["plan/starts-server"].outcome is Outcome.PASS, confined[
+        "plan/starts-server"
+    ].findings

@@ -25,7 +25,8 @@ def plan(engine: str, *commands: str) -> LaunchPlan:
         port=8000, port_source=PortSource(kind=Origin.OPTION, text=""), host=None,
     )  # fmt: skip
     recorded = tuple(
-        RecordedCommand(program=words[0], argv=tuple(words), cwd="") for words in map(str.split, commands)
+        RecordedCommand(program=words[0], argv=tuple(words), cwd="")
+        for words in map(str.split, commands)
     )
     run = ShellRun(
         shell="sh", exit_status=None, ended_by=EndedBy.SERVER, stdout="", stderr="", commands=recorded, servers=(server,)
@@ -53,5 +54,7 @@ def plan(engine: str, *commands: str) -> LaunchPlan:
         ("curl -o /tmp/x http://localhost:8000/health", Outcome.WARN),
     ],
 )
-def test_an_engine_may_come_from_whatever_installs_something(command: str, outcome: Outcome) -> None:
+def test_an_engine_may_come_from_whatever_installs_something(
+    command: str, outcome: Outcome
+) -> None:
     assert engine_installed.judge(plan("llama.cpp", command)).outcome is outcome

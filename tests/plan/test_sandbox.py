@@ -46,7 +46,10 @@ SANDBOXES = {
 OUTSIDE = ("confined", "unconfined")
 HOSTILE = {
     "fork-bomb": (bash("f() { f | f & }; f; f"), {"processes", "time", "exit", "lost"}),
-    "forks-and-hides": (sh("while :; do setsid sleep 1000000 & done"), {"processes", "time", "exit"}),
+    "forks-and-hides": (
+        sh("while :; do setsid sleep 1000000 & done"),
+        {"processes", "time", "exit"},
+    ),
     "sleeps": (sh("exec sleep infinity"), {"time"}),
     "spins": (sh("while :; do :; done"), {"time"}),
     "spins-with-a-trace": (bash("while :; do : a word; done"), {"time"}),
@@ -56,10 +59,16 @@ HOSTILE = {
     ),
     "floods-its-trace": (bash("head -c 3000000 /dev/zero | tr '\\0' + >&251\nexit 3"), {"exit"}),
     "ignores-signals": (sh("trap '' TERM INT HUP QUIT\nwhile :; do sleep 100000; done"), {"time"}),
-    "talks": (sh("while :; do echo 0123456789012345678901234567890123456789; done"), {"output", "time"}),
+    "talks": (
+        sh("while :; do echo 0123456789012345678901234567890123456789; done"),
+        {"output", "time"},
+    ),
     "yes": (sh("yes"), {"output"}),
     "reads-for-ever": (sh("cat /dev/zero > /dev/null"), {"time"}),
-    "hides-a-child": (sh("setsid sh -c 'setsid sleep infinity & sleep infinity' &\nexit 1"), {"exit"}),
+    "hides-a-child": (
+        sh("setsid sh -c 'setsid sleep infinity & sleep infinity' &\nexit 1"),
+        {"exit"},
+    ),
 }
 
 
@@ -83,7 +92,9 @@ def strays() -> Iterator[Callable[[], set[int]]]:
                 os.waitpid(pid, os.WNOHANG)
 
 
-def plan_of(tmp_path: Path, deploy: str, weights: Path, sandbox: str, limits: Limits = SHORT) -> LaunchPlan:
+def plan_of(
+    tmp_path: Path, deploy: str, weights: Path, sandbox: str, limits: Limits = SHORT
+) -> LaunchPlan:
     repo = write(case("hostile", deploy), tmp_path / "repo")
     return facts.gather(read_submission(repo), weights, limits=limits, sandbox=SANDBOXES[sandbox])
 
@@ -156,7 +167,9 @@ exec vllm serve "$MODEL_PATH" --host 0.0.0.0
 
 
 def test_time_in_which_it_waited_for_the_disk_counts_less(tmp_path: Path, weights: Path) -> None:
-    plan = plan_of(tmp_path, bash(WAITS_AS_FOR_THE_DISK), weights, "namespaces", replace(SHORT, wall_s=2.5))
+    plan = plan_of(
+        tmp_path, bash(WAITS_AS_FOR_THE_DISK), weights, "namespaces", replace(SHORT, wall_s=2.5)
+    )
     assert plan.run.ended_by is EndedBy.SERVER
 
 
@@ -164,7 +177,9 @@ def test_time_in_which_it_waited_for_the_disk_counts_less(tmp_path: Path, weight
 def test_killing_everything_in_reach_kills_only_the_sandbox(tmp_path: Path, weights: Path) -> None:
     bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
-        plan = plan_of(tmp_path, sh("kill -9 $PPID\nkill -9 -1\nkill -9 1\nsleep 1"), weights, "namespaces")
+        plan = plan_of(
+            tmp_path, sh("kill -9 $PPID\nkill -9 -1\nkill -9 1\nsleep 1"), weights, "namespaces"
+        )
         assert plan.run.ended_by in {EndedBy.EXIT, EndedBy.LOST}
         assert outcome_of(plan, "plan/starts-server") is Outcome.FAIL
         assert bystander.poll() is None
@@ -176,16 +191,24 @@ def test_killing_everything_in_reach_kills_only_the_sandbox(tmp_path: Path, weig
 @pytest.mark.smoke
 def test_a_full_disk_is_the_sandbox_s_own(tmp_path: Path, weights: Path) -> None:
     plan = plan_of(
-        tmp_path, sh("cat /dev/zero > a; cat /dev/zero > /tmp/b; cat /dev/zero > /dev/shm/c"), weights, "namespaces"
+        tmp_path,
+        sh("cat /dev/zero > a; cat /dev/zero > /tmp/b; cat /dev/zero > /dev/shm/c"),
+        weights,
+        "namespaces",
     )
     assert plan.run.ended_by in {EndedBy.DISK, EndedBy.EXIT}
     assert outcome_of(plan, "plan/starts-server") is Outcome.FAIL
 
 
 @pytest.mark.parametrize("outside", OUTSIDE)
-def test_a_full_disk_without_namespaces_has_an_end(outside: str, tmp_path: Path, weights: Path) -> None:
+def test_a_full_disk_without_namespaces_has_an_end(
+    outside: str, tmp_path: Path, weights: Path
+) -> None:
     plan = plan_of(
-        tmp_path, sh("n=0; while :; do head -c 8000000 /dev/zero > f$n; n=$((n+1)); done"), weights, outside
+        tmp_path,
+        sh("n=0; while :; do head -c 8000000 /dev/zero > f$n; n=$((n+1)); done"),
+        weights,
+        outside,
     )
     assert plan.run.ended_by is EndedBy.DISK
 
@@ -198,7 +221,9 @@ def test_an_unlinked_file_fills_the_disk_too(outside: str, tmp_path: Path, weigh
 
 
 def test_many_small_files_fill_nothing(tmp_path: Path, weights: Path) -> None:
-    plan = plan_of(tmp_path, sh("n=0; while :; do : > f$n; n=$((n+1)); done"), weights, "namespaces")
+    plan = plan_of(
+        tmp_path, sh("n=0; while :; do : > f$n; n=$((n+1)); done"), weights, "namespaces"
+    )
     assert plan.run.ended_by in {EndedBy.DISK, EndedBy.TIME}
 
 
@@ -264,7 +289,9 @@ def test_there_is_no_network(tmp_path: Path, weights: Path) -> None:
 
 
 @pytest.mark.smoke
-def test_set_user_id_programs_and_new_namespaces_give_nothing(tmp_path: Path, weights: Path) -> None:
+def test_set_user_id_programs_and_new_namespaces_give_nothing(
+    tmp_path: Path, weights: Path
+) -> None:
     deploy = sh("grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status; exit 1")
     plan = plan_of(tmp_path, deploy, weights, "namespaces")
     assert plan.run.stdout.split() == [
@@ -288,7 +315,9 @@ REAL_PLACES = {
 def alternating(names: Iterable[str]):
     """Each name in each of the modes, one of which is left to the slow tests."""
     return [
-        pytest.param(name, outside, marks=() if (number + at) % len(OUTSIDE) == 0 else pytest.mark.slow)
+        pytest.param(
+            name, outside, marks=() if (number + at) % len(OUTSIDE) == 0 else pytest.mark.slow
+        )
         for number, name in enumerate(names)
         for at, outside in enumerate(OUTSIDE)
     ]
@@ -304,7 +333,9 @@ SAMPLE = [
 @pytest.mark.slow
 @pytest.mark.parametrize("outside", OUTSIDE)
 @pytest.mark.parametrize("each", SAMPLE)
-def test_without_namespaces_the_same_is_found(each: object, outside: str, tmp_path: Path, weights: Path) -> None:
+def test_without_namespaces_the_same_is_found(
+    each: object, outside: str, tmp_path: Path, weights: Path
+) -> None:
     repo = write(each, tmp_path / "repo")  # type: ignore[arg-type]
     plan = facts.gather(read_submission(repo), weights, limits=Limits(), sandbox=SANDBOXES[outside])
     assert plan.server is not None, plan.run.stderr
@@ -318,7 +349,10 @@ def test_without_namespaces_a_program_of_the_image_is_no_failure(
 ) -> None:
     each = next(each for each in (*WRITTEN, *KEPT, *AROUND, *ENGINES) if each.name == name)
     plan = facts.gather(
-        read_submission(write(each, tmp_path / "repo")), weights, limits=SHORT, sandbox=SANDBOXES[outside]
+        read_submission(write(each, tmp_path / "repo")),
+        weights,
+        limits=SHORT,
+        sandbox=SANDBOXES[outside],
     )
     assert outcome_of(plan, "plan/starts-server") is not Outcome.FAIL
     assert outcome_of(plan, "plan/self-contained") is not Outcome.FAIL
@@ -331,11 +365,23 @@ OWN_FAULTS = {
         {"setup.sh", "nosuchprogram"},
     ),
     "helper": (sh('set -e\n./setup.sh\nvllm serve "$MODEL_PATH"'), {"setup.sh"}),
-    "helper-by-its-whole-path": (sh('set -e\n"$PWD/setup.sh"\nvllm serve "$MODEL_PATH"'), {"setup.sh"}),
+    "helper-by-its-whole-path": (
+        sh('set -e\n"$PWD/setup.sh"\nvllm serve "$MODEL_PATH"'),
+        {"setup.sh"},
+    ),
     "server-behind-nohup": (sh("exec nohup ./start.sh"), {"start.sh"}),
-    "folder-not-made": (sh('set -e\necho > "$PWD/logs/a"\nexec vllm serve "$MODEL_PATH"'), {"logs/a"}),
-    "beside-the-image": (sh("/usr/local/Ascend/set_env.sh\n. ./env.sh\nexec ./start.sh"), {"env.sh"}),
-    "beside-a-refusal": (sh("echo > /usr/a\nnosuchprogram\npython3 nosuch.py"), {"nosuchprogram", "nosuch.py"}),
+    "folder-not-made": (
+        sh('set -e\necho > "$PWD/logs/a"\nexec vllm serve "$MODEL_PATH"'),
+        {"logs/a"},
+    ),
+    "beside-the-image": (
+        sh("/usr/local/Ascend/set_env.sh\n. ./env.sh\nexec ./start.sh"),
+        {"env.sh"},
+    ),
+    "beside-a-refusal": (
+        sh("echo > /usr/a\nnosuchprogram\npython3 nosuch.py"),
+        {"nosuchprogram", "nosuch.py"},
+    ),
 }
 
 
@@ -348,7 +394,12 @@ def test_without_namespaces_the_submission_s_own_faults_are_found(
     plan = facts.gather(read_submission(repo), weights, limits=SHORT, sandbox=SANDBOXES[outside])
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: plan)
-    found = [finding for result in ledger.results for finding in result.findings if finding.level is Level.FAIL]
+    found = [
+        finding
+        for result in ledger.results
+        for finding in result.findings
+        if finding.level is Level.FAIL
+    ]
     said = " / ".join(finding.seen for result in ledger.results for finding in result.findings)
     assert found, plan.run.stderr
     assert all(each in said for each in named), said
@@ -376,7 +427,9 @@ def test_an_unprivileged_user_has_namespaces_too(tmp_path_factory: pytest.TempPa
 
     import healthcheck
 
-    python = next((p for p in ("/usr/bin/python3", "/usr/local/bin/python3") if os.access(p, os.X_OK)), None)
+    python = next(
+        (p for p in ("/usr/bin/python3", "/usr/local/bin/python3") if os.access(p, os.X_OK)), None
+    )
     if python is None:
         pytest.skip("no Python that every user can run")
     with tempfile.TemporaryDirectory() as folder:
@@ -392,13 +445,24 @@ print(found.ended_by.value, *filter(None, [found.trouble]), *(" ".join(record.ar
 """
         package = Path(folder) / "package"
         package.mkdir()
-        subprocess.run(["cp", "-r", str(Path(healthcheck.__file__).parent), str(package)], check=True)
+        subprocess.run(
+            ["cp", "-r", str(Path(healthcheck.__file__).parent), str(package)], check=True
+        )
         write(case("x", sh('exec vllm serve "$MODEL_PATH"')), Path(folder) / "repo")
         (Path(folder) / "w").mkdir()
         subprocess.run(["chmod", "-R", "a+rX", folder], check=True)
-        environment = {"PYTHONPATH": str(package), "PATH": os.environ["PATH"], "HOME": "/nonexistent"}
+        environment = {
+            "PYTHONPATH": str(package),
+            "PATH": os.environ["PATH"],
+            "HOME": "/nonexistent",
+        }
         done = subprocess.run(
-            [python, "-c", script], env=environment, capture_output=True, text=True, timeout=60, check=False
+            [python, "-c", script],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
     if done.stdout.startswith("setup"):
         pytest.skip(f"this system allows no namespaces to users: {done.stdout}")

@@ -24,7 +24,10 @@ def _is_hidden(name: str, folder: Path) -> bool:
         f"import {name} as module\nraise SystemExit(hasattr(module, 'HIDDEN'))\n"
     )
     command = [sys.executable, "-S", "-m", "own_program"]
-    return subprocess.run(command, cwd=folder, env={}, capture_output=True, check=False).returncode != 0
+    return (
+        subprocess.run(command, cwd=folder, env={}, capture_output=True, check=False).returncode
+        != 0
+    )
 
 
 @pytest.mark.process
@@ -48,6 +51,8 @@ def test_python_imports_from_the_working_directory_what_the_table_has(tmp_path: 
 
 
 def test_the_table_has_the_packages_of_the_server() -> None:
-    assert {"openai", "fastapi", "pydantic", "torch", "transformers", "numpy", "PIL"} <= TABLE["certain"].keys()
+    assert {"openai", "fastapi", "pydantic", "torch", "transformers", "numpy", "PIL"} <= TABLE[
+        "certain"
+    ].keys()
     assert ".types" in TABLE["certain"]["openai"]
     assert not {"os", "sys", "time", "test", "vllm"} & {*TABLE["certain"], *TABLE["possible"]}

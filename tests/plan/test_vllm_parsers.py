@@ -45,7 +45,9 @@ ASKED = [(tuple(argv), tuple(takers)) for argv, takers in json.loads(ANSWERS.rea
 def test_the_parsers_themselves_say_the_same(version: str):
     different = []
     for argv, takers in ASKED:
-        if argv[1:3] in NOT_JUDGED or (version < UNITS_IN_JSON_SINCE and re.search(r"\d[kK]\}", argv[-1])):
+        if argv[1:3] in NOT_JUDGED or (
+            version < UNITS_IN_JSON_SINCE and re.search(r"\d[kK]\}", argv[-1])
+        ):
             continue
         taken = version in takers and argv[1:3] not in BEYOND_THE_PARSER
         if refused(argv, catalogue(version)) is taken:
@@ -55,7 +57,9 @@ def test_the_parsers_themselves_say_the_same(version: str):
 
 @pytest.mark.engine
 def test_the_recorded_answers_are_those_of_the_vllm_here(tmp_path: Path):
-    python = Path(os.environ.get("VLLM_PYTHON", Path(__file__).parents[2] / ".venv-vllm" / "bin" / "python"))
+    python = Path(
+        os.environ.get("VLLM_PYTHON", Path(__file__).parents[2] / ".venv-vllm" / "bin" / "python")
+    )
     if not python.exists():
         pytest.skip("needs an environment with vLLM: set VLLM_PYTHON, or make .venv-vllm")
     script = Path(__file__).parents[2] / "scripts" / "make_flag_catalogue.py"
@@ -88,6 +92,8 @@ def test_vllm_itself_refuses_a_positional_model_beside_the_option(line: str, env
     program = Path(__file__).parents[2] / environment / "bin" / "vllm"
     if not program.exists():
         pytest.skip(f"needs {environment}: an environment with vLLM")
-    done = subprocess.run((program, "serve", *shlex.split(line)), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        (program, "serve", *shlex.split(line)), capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2
     assert "unrecognized arguments: /srv/weights" in done.stderr

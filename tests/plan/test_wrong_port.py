@@ -24,7 +24,9 @@ SCRIPT = "vllm serve $MODEL_PATH &\nuntil curl localhost:8080/health; do sleep 3
     ],
     ids=["gives up", "polls for ever", "polls its own port, too"],
 )
-def test_giving_up_fails_however_long_it_waits(ended_by: EndedBy, polled: bool, outcome: Outcome) -> None:
+def test_giving_up_fails_however_long_it_waits(
+    ended_by: EndedBy, polled: bool, outcome: Outcome
+) -> None:
     plan = plan_of(command("/w"))
     loading = replace(plan.run, ended_by=ended_by, slept_s=1800.0)
     plan = replace(

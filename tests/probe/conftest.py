@@ -60,7 +60,10 @@ def seen(result: CheckResult) -> str:
 def rewritten(run: ProbeRun, change: Callable[[Sample], Sample]) -> ProbeRun:
     """The run as it would be, had the server sent other answers."""
     samples = tuple(map(change, run.samples))
-    grades = (grade(run.problems[each.problem], each.text, finish_reason=each.finish_reason) for each in samples)
+    grades = (
+        grade(run.problems[each.problem], each.text, finish_reason=each.finish_reason)
+        for each in samples
+    )
     return replace(run, samples=samples, grades=tuple(grades))
 
 
@@ -83,7 +86,11 @@ def recorded(
         error = "HTTP 500" if slot.order < fail else ""
         journal.append(
             Sample(
-                order=slot.order, problem=slot.problem, repeat=slot.repeat, text="" if error else text, error=error
+                order=slot.order,
+                problem=slot.problem,
+                repeat=slot.repeat,
+                text="" if error else text,
+                error=error,
             )
         )
     journal.close()

@@ -19,7 +19,10 @@ def main() -> None:
     assert problem
     with ThreadPoolExecutor(code.AT_ONCE) as pool:
         grades = pool.map(lambda text: grade(problem, text), asked["answers"].values())
-        seen = {name: (one.score, one.extracted) for name, one in zip(asked["answers"], grades, strict=True)}
+        seen = {
+            name: (one.score, one.extracted)
+            for name, one in zip(asked["answers"], grades, strict=True)
+        }
     print(json.dumps({"mode": code.mode().value, "grades": seen}))
 
 

@@ -27,7 +27,9 @@ MANY = replace(SETTINGS, problems=120)
 
 
 def against(reference: ProbeRun, settings: ProbeSettings = MANY) -> ProbeSettings:
-    return replace(settings, references=figures.accuracies(reference), reference_run=reference_of(reference))
+    return replace(
+        settings, references=figures.accuracies(reference), reference_run=reference_of(reference)
+    )
 
 
 def accuracy_of(run: ProbeRun) -> CheckResult:
@@ -49,24 +51,32 @@ def test_a_server_that_keeps_only_the_easy_tier_is_degraded(tmp_path: Path) -> N
 
 @pytest.mark.process
 def test_the_command_rejects_the_server_that_keeps_only_the_easy_tier(tmp_path: Path) -> None:
-    reference, out = str(recorded(tmp_path / "gpu", SOUND, settings=replace(MANY, seed=0))), str(tmp_path / "npu")
+    reference, out = (
+        str(recorded(tmp_path / "gpu", SOUND, settings=replace(MANY, seed=0))),
+        str(tmp_path / "npu"),
+    )
     with Simulator(behaviour(accuracy=FALLEN)) as server:
         assert main(["probe", server.url, "--reference", reference, "--full", "--out", out]) == 1
 
 
 def test_the_same_server_again_is_healthy_and_the_loss_it_may_have_is_said(tmp_path: Path) -> None:
     reference = load(recorded(tmp_path / "gpu", SOUND, settings=MANY))
-    run = load(recorded(tmp_path / "npu", SOUND, settings=replace(against(reference), margin=0.1), seed=2))
+    run = load(
+        recorded(tmp_path / "npu", SOUND, settings=replace(against(reference), margin=0.1), seed=2)
+    )
     result = accuracy_of(run)
     assert result.outcome.value == "pass"
-    assert "healthy: a loss of 10.0 points or more is excluded at an error of 1 %, a smaller one is not" in told(
-        result
+    assert (
+        "healthy: a loss of 10.0 points or more is excluded at an error of 1 %, a smaller one is not"
+        in told(result)
     )
 
 
 def test_an_open_question_says_how_many_more_samples_it_takes(tmp_path: Path) -> None:
     reference = load(recorded(tmp_path / "gpu", SOUND, settings=MANY))
-    run = load(recorded(tmp_path / "npu", SOUND, settings=replace(against(reference), margin=0.02), seed=2))
+    run = load(
+        recorded(tmp_path / "npu", SOUND, settings=replace(against(reference), margin=0.02), seed=2)
+    )
     result = accuracy_of(run)
     assert not result.settled
     assert "not settled after 600 samples" in told(result)
@@ -82,7 +92,10 @@ def test_an_open_question_says_how_many_more_samples_it_takes(tmp_path: Path) ->
     ("change", "reason"),
     [
         ({"seed": 5}, "other problems"),
-        ({"problems": 60}, "it asked 120 problems, and not 60: use .*gpu/configs/probe.toml has them"),
+        (
+            {"problems": 60},
+            "it asked 120 problems, and not 60: use .*gpu/configs/probe.toml has them",
+        ),
         ({"samples": 2}, "samples was 5 and is 2: use --samples 5"),
         ({"temperature": 0.0}, "temperature was 0.7 and is 0.0: use --temperature 0.7"),
         ({"max_tokens": 64}, "max-tokens was 4096 and is 64: use --max-tokens 4096"),
@@ -101,7 +114,9 @@ def test_a_reference_that_asked_something_else_is_refused(
 def test_the_command_refuses_another_reference_and_takes_no_sample(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    reference = str(recorded(tmp_path / "gpu", 0.9, settings=replace(SETTINGS, seed=0, temperature=0.2)))
+    reference = str(
+        recorded(tmp_path / "gpu", 0.9, settings=replace(SETTINGS, seed=0, temperature=0.2))
+    )
     with Simulator(behaviour(accuracy=even(0.9))) as server:
         options = ["--problems", "60", "--reference", reference, "--out", str(tmp_path / "npu")]
         assert main(["probe", server.url, *options]) == 2
@@ -147,8 +162,16 @@ def test_a_weak_model_can_be_the_reference_of_itself(tmp_path: Path) -> None:
     reference = load(recorded(tmp_path / "gpu", 0.25, settings=MANY))
     assert not accuracy_of(reference).settled  # a key word reaches more
     settings = replace(against(reference), margin=0.15)
-    assert accuracy_of(load(recorded(tmp_path / "npu", 0.25, settings=settings, seed=2))).outcome.value == "pass"
-    assert accuracy_of(load(recorded(tmp_path / "dead", 0.02, settings=settings, seed=2))).outcome.value == "fail"
+    assert (
+        accuracy_of(load(recorded(tmp_path / "npu", 0.25, settings=settings, seed=2))).outcome.value
+        == "pass"
+    )
+    assert (
+        accuracy_of(
+            load(recorded(tmp_path / "dead", 0.02, settings=settings, seed=2))
+        ).outcome.value
+        == "fail"
+    )
 
 
 @pytest.mark.process
@@ -166,7 +189,18 @@ def test_what_the_samples_settle_is_said_before_the_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with Simulator(behaviour(accuracy=even(0.0))) as server:
-        main(["probe", server.url, "--reference", "0.8", "--margin", "5", "--out", str(tmp_path / "run")])
+        main(
+            [
+                "probe",
+                server.url,
+                "--reference",
+                "0.8",
+                "--margin",
+                "5",
+                "--out",
+                str(tmp_path / "run"),
+            ]
+        )
     said = capsys.readouterr().err
     assert "a loss of 5.0 points needs about" in said
     assert "the 600 asked for settle" in said
@@ -182,7 +216,9 @@ def test_less_than_a_constant_answer_reaches_is_inconclusive(
 
 
 def test_the_baseline_is_of_these_problems_and_so_is_the_interval(tmp_path: Path) -> None:
-    few = replace(SETTINGS, problems=24)  # a constant answer reaches 4 of 24; five times 24 samples reach 5 %
+    few = replace(
+        SETTINGS, problems=24
+    )  # a constant answer reaches 4 of 24; five times 24 samples reach 5 %
     result = accuracy_of(load(recorded(tmp_path / "run", 0.05, settings=few)))
     assert not result.settled
 

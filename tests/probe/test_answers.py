@@ -24,12 +24,18 @@ KNOWN_ERRORS = {
 
 
 def graded_right(answer: Labelled) -> bool:
-    return grade(answer.problem(), answer.text, finish_reason="length" if answer.cut else "stop").correct
+    return grade(
+        answer.problem(), answer.text, finish_reason="length" if answer.cut else "stop"
+    ).correct
 
 
 def test_the_corpus_is_large_and_has_two_languages() -> None:
     answers = labelled()
-    chinese = [answer for answer in answers if any("\u4e00" <= character <= "\u9fff" for character in answer.text)]
+    chinese = [
+        answer
+        for answer in answers
+        if any("\u4e00" <= character <= "\u9fff" for character in answer.text)
+    ]
     assert len(answers) >= 400
     assert len(chinese) >= 70
     assert {answer.label for answer in answers} == {"right", "wrong", "none"}
@@ -39,7 +45,9 @@ def test_the_corpus_is_large_and_has_two_languages() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_answers_are_graded_as_they_are_labelled(kind: str) -> None:
     answers = [answer for answer in labelled() if answer.kind == kind]
-    refused = {answer.text for answer in answers if answer.label == "right" and not graded_right(answer)}
+    refused = {
+        answer.text for answer in answers if answer.label == "right" and not graded_right(answer)
+    }
     accepted = [answer for answer in answers if answer.label != "right" and graded_right(answer)]
     assert refused == KNOWN_ERRORS & {answer.text for answer in answers}
     assert not accepted

@@ -34,15 +34,23 @@ ANY = st.builds(
 
 @given(asked=ANY)
 @settings(max_examples=200, deadline=None)
-def test_a_file_says_the_same_as_the_record(asked: ProbeOptions, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_file_says_the_same_as_the_record(
+    asked: ProbeOptions, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     path = tmp_path_factory.mktemp("toml") / "probe.toml"
     path.write_text(as_toml(asked), "utf-8", newline="")
     assert from_file(path) == asked
 
 
-@given(name=st.sampled_from([option.name for option in options()]), value=VALUES | TEXTS, dotted=st.none() | TEXTS)
+@given(
+    name=st.sampled_from([option.name for option in options()]),
+    value=VALUES | TEXTS,
+    dotted=st.none() | TEXTS,
+)
 @settings(max_examples=300, deadline=None)
-def test_any_setting_is_taken_or_refused_in_words(name: str, value: object, dotted: str | None) -> None:
+def test_any_setting_is_taken_or_refused_in_words(
+    name: str, value: object, dotted: str | None
+) -> None:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     setting = f"{name}.{dotted.replace('=', '')}={text}" if dotted else f"{name}={text}"
     told, asked = "", ProbeOptions()

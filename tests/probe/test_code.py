@@ -24,7 +24,17 @@ from healthcheck.stages.probe.data_sets.code_rows import problem
 from healthcheck.stages.probe.data_sets.dataset import draw
 from healthcheck.stages.probe.grading import Grade, code, grade
 from healthcheck.stages.probe.problems import Problem, prompt
-from tests.probe.code_rows import APPS, BODY, HUMAN_EVAL, MBPP, PROMPT, RIGHT, WRONG, fenced, of_body
+from tests.probe.code_rows import (
+    APPS,
+    BODY,
+    HUMAN_EVAL,
+    MBPP,
+    PROMPT,
+    RIGHT,
+    WRONG,
+    fenced,
+    of_body,
+)
 from tests.probe.conftest import Probe, even
 from tests.support.rows import rows
 
@@ -68,21 +78,34 @@ def graded(lacks: str, answers: dict[str, str]) -> dict[str, Any]:
 @pytest.mark.parametrize("mode", MODES)
 def test_answers_pass_that_are_right_and_no_others_and_nothing_is_left(mode: str) -> None:
     before = {place: set(os.listdir(place)) for place in ("/tmp", "/var/tmp", "/dev/shm")}
-    told = graded(MODES[mode], {**WRONG, **(RIGHT if mode == "isolated" else {"body": RIGHT["body"]})})
+    told = graded(
+        MODES[mode], {**WRONG, **(RIGHT if mode == "isolated" else {"body": RIGHT["body"]})}
+    )
     assert told["mode"] == mode
-    assert {name: said for name, (score, said) in told["grades"].items() if (score == 1.0) != (name in RIGHT)} == {}
+    assert {
+        name: said
+        for name, (score, said) in told["grades"].items()
+        if (score == 1.0) != (name in RIGHT)
+    } == {}
     assert told["grades"]["prints without end"] == [0.0, "time"]
     assert not [
-        process for process in psutil.process_iter(["cmdline"]) if "77.25" in (process.info["cmdline"] or ())
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if "77.25" in (process.info["cmdline"] or ())
     ]
     named = [name for place, names in before.items() for name in set(os.listdir(place)) - names]
-    assert not [name for name in named if "left-by-an-answer" in name or f"npu-adapter-{os.getpid()}" in name]
+    assert not [
+        name
+        for name in named
+        if "left-by-an-answer" in name or f"npu-adapter-{os.getpid()}" in name
+    ]
 
 
 @pytest.mark.process
 def test_what_is_seen_of_a_wrong_answer_is_said() -> None:
     seen = {
-        name: grade(problem_of(HUMAN_EVAL), WRONG[name]).extracted for name in ("constant", "sys.exit", "os._exit")
+        name: grade(problem_of(HUMAN_EVAL), WRONG[name]).extracted
+        for name in ("constant", "sys.exit", "os._exit")
     }
     assert seen == {
         "constant": "AssertionError",
@@ -120,7 +143,10 @@ def test_rows_of_other_forms_are_graded(row: dict[str, object], answer: str, rig
 
 
 def test_code_is_asked_for_in_a_block() -> None:
-    assert prompt(problem_of(HUMAN_EVAL)) == f"{PROMPT}\nWrite the whole function in one ```python block."
+    assert (
+        prompt(problem_of(HUMAN_EVAL))
+        == f"{PROMPT}\nWrite the whole function in one ```python block."
+    )
     assert "assert sum(2, 3) == 5" in prompt(problem_of(MBPP))
     assert "reads standard input" in prompt(problem_of(APPS))
 
@@ -141,7 +167,9 @@ def test_code_is_asked_for_in_a_block() -> None:
     ],
     ids=lambda value: str(value)[-60:],
 )  # fmt: skip
-def test_a_row_that_no_answer_could_pass_is_refused(tmp_path: Path, row: dict[str, object], said: str) -> None:
+def test_a_row_that_no_answer_could_pass_is_refused(
+    tmp_path: Path, row: dict[str, object], said: str
+) -> None:
     path = jsonl(tmp_path / "rows.jsonl", row)
     with pytest.raises(UsageError) as refused:
         draw(path, 5, 0)
@@ -152,7 +180,16 @@ def test_a_row_that_no_answer_could_pass_is_refused(tmp_path: Path, row: dict[st
 @pytest.mark.process
 def test_without_a_sandbox_nothing_is_asked(tmp_path: Path) -> None:
     path, out = jsonl(tmp_path / "rows.jsonl", HUMAN_EVAL), tmp_path / "run"
-    words = ("-m", "healthcheck", "probe", "http://127.0.0.1:9", "--dataset", str(path), "--out", str(out))
+    words = (
+        "-m",
+        "healthcheck",
+        "probe",
+        "http://127.0.0.1:9",
+        "--dataset",
+        str(path),
+        "--out",
+        str(out),
+    )
     done = in_mode("userns,landlock", *words)
     assert done.returncode == 3
     assert "code in answers runs only in a sandbox" in (out / "report.json").read_text()
@@ -182,7 +219,9 @@ def test_a_file_of_code_is_measured(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-def test_code_runs_beside_the_sampling(probe: Probe, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_code_runs_beside_the_sampling(
+    probe: Probe, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """No grade comes before the last answer is asked for, and yet all are asked for."""
     loops: list[asyncio.AbstractEventLoop | None] = []
     asked = threading.Event()
@@ -212,4 +251,7 @@ def test_code_runs_beside_the_sampling(probe: Probe, monkeypatch: pytest.MonkeyP
 
 def test_an_empty_answer_runs_nothing() -> None:
     assert grade(problem_of(HUMAN_EVAL), "<think>never ends") == Grade()
-    assert code.found_in(of_body("return 1"), problem_of(HUMAN_EVAL)).before == PROMPT.partition("def ")[0]
+    assert (
+        code.found_in(of_body("return 1"), problem_of(HUMAN_EVAL)).before
+        == PROMPT.partition("def ")[0]
+    )

@@ -21,7 +21,16 @@ def test_a_probe_writes_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixt
     folder = tmp_path / "run"
     with Simulator(behaviour()) as server:
         status = main(
-            ["probe", server.url, "--problems", "30", "--out", str(folder), "--json", str(tmp_path / "r.json")]
+            [
+                "probe",
+                server.url,
+                "--problems",
+                "30",
+                "--out",
+                str(folder),
+                "--json",
+                str(tmp_path / "r.json"),
+            ]
         )
     out = capsys.readouterr().out
     assert status == 0
@@ -39,14 +48,27 @@ def test_a_probe_writes_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixt
     }  # fmt: skip
     for name in ("accuracy (5 runs average)", "avg@5", "pass@5", "cons@5"):
         assert name in out
-        assert set(written["metrics"][name]) >= {"value", "low", "high", "level", "method", "question"}
+        assert set(written["metrics"][name]) >= {
+            "value",
+            "low",
+            "high",
+            "level",
+            "method",
+            "question",
+        }
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("accuracy", "status", "verdict"), [(0.9, 0, "ready"), (0.1, 1, "not-ready")])
-def test_the_reference_can_be_a_run(tmp_path: Path, accuracy: float, status: int, verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("accuracy", "status", "verdict"), [(0.9, 0, "ready"), (0.1, 1, "not-ready")]
+)
+def test_the_reference_can_be_a_run(
+    tmp_path: Path, accuracy: float, status: int, verdict: str
+) -> None:
     with Simulator(behaviour(accuracy=even(0.9))) as server:
-        assert main(["probe", server.url, "--problems", "60", "--out", str(tmp_path / "healthy")]) == 0
+        assert (
+            main(["probe", server.url, "--problems", "60", "--out", str(tmp_path / "healthy")]) == 0
+        )
     with Simulator(behaviour(accuracy=even(accuracy), seed=5)) as server:
         options = ["--problems", "60", "--reference", str(tmp_path / "healthy"), "--margin", "30"]
         options += ["--out", str(tmp_path / "run")]
@@ -61,7 +83,18 @@ def test_the_verdict_needs_tens_of_samples(tmp_path: Path) -> None:
     counts = {}
     for name, accuracy in (("dead", 0.0), ("healthy", 0.8)):
         with Simulator(behaviour(accuracy=even(accuracy))) as server:
-            main(["probe", server.url, "--reference", "0.8", "--margin", "30", "--out", str(tmp_path / name)])
+            main(
+                [
+                    "probe",
+                    server.url,
+                    "--reference",
+                    "0.8",
+                    "--margin",
+                    "30",
+                    "--out",
+                    str(tmp_path / name),
+                ]
+            )
         decided = report(tmp_path / name)["metrics"]["verdict"]
         counts[name] = decided["samples"]
         assert decided["decision"] == {"dead": "degraded", "healthy": "healthy"}[name]
@@ -81,13 +114,28 @@ def test_the_gate_can_be_set(tmp_path: Path) -> None:
 
 @pytest.mark.process
 def test_a_data_set_is_measured(tmp_path: Path) -> None:
-    rows = [{"question": f"What is {n} plus 1?", "answer": f"one more\n#### {n + 1}"} for n in range(20)]
+    rows = [
+        {"question": f"What is {n} plus 1?", "answer": f"one more\n#### {n + 1}"} for n in range(20)
+    ]
     path = tmp_path / "plus.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
     answers = {row["question"]: str(n + 1) for n, row in enumerate(rows)}
-    with Simulator(behaviour(accuracy=even(1.0)).__class__(answers=answers, accuracy=even(1.0))) as server:
+    with Simulator(
+        behaviour(accuracy=even(1.0)).__class__(answers=answers, accuracy=even(1.0))
+    ) as server:
         assert (
-            main(["probe", server.url, "--dataset", str(path), "--samples", "2", "--out", str(tmp_path / "run")])
+            main(
+                [
+                    "probe",
+                    server.url,
+                    "--dataset",
+                    str(path),
+                    "--samples",
+                    "2",
+                    "--out",
+                    str(tmp_path / "run"),
+                ]
+            )
             == 0
         )
         assert main(["probe", server.url, "--resume", str(tmp_path / "run")]) == 0
@@ -137,12 +185,26 @@ def test_what_cannot_work_is_said(
 def test_the_clients_misreading_is_said_out_loud(tmp_path: Path) -> None:
     path = tmp_path / "money.jsonl"
     path.write_text(
-        "".join(json.dumps({"question": f"House {n}?", "answer": f"#### {70 + n}000"}) + "\n" for n in range(10))
+        "".join(
+            json.dumps({"question": f"House {n}?", "answer": f"#### {70 + n}000"}) + "\n"
+            for n in range(10)
+        )
     )
     answers = {f"House {n}?": f"${70 + n},000" for n in range(10)}
     with Simulator(behaviour().__class__(answers=answers, accuracy=even(1.0))) as server:
         assert (
-            main(["probe", server.url, "--dataset", str(path), "--samples", "1", "--out", str(tmp_path / "run")])
+            main(
+                [
+                    "probe",
+                    server.url,
+                    "--dataset",
+                    str(path),
+                    "--samples",
+                    "1",
+                    "--out",
+                    str(tmp_path / "run"),
+                ]
+            )
             == 0
         )
     written = report(tmp_path / "run")

@@ -33,7 +33,9 @@ def asked_alone(run: ProbeRun, right: float, count: int = 20) -> ProbeRun:
     for place in range(count):
         problem = run.problems[place]
         text = f"The answer is {problem.answer if place < right * count else '-1'}."
-        sample = replace(run.samples[0], problem=place, order=len(run.samples) + place, repeat=5, text=text)
+        sample = replace(
+            run.samples[0], problem=place, order=len(run.samples) + place, repeat=5, text=text
+        )
         alone.append((sample, grade(problem, text)))
     return replace(run, alone=tuple(alone))
 
@@ -41,7 +43,13 @@ def asked_alone(run: ProbeRun, right: float, count: int = 20) -> ProbeRun:
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("crowd", "alone", "outcome"),
-    [(0.8, 0.8, "pass"), (0.5, 1.0, "fail"), (1.0, 1.0, "pass"), (0.8, 0.3, "pass"), (0.0, 0.0, "pass")],
+    [
+        (0.8, 0.8, "pass"),
+        (0.5, 1.0, "fail"),
+        (1.0, 1.0, "pass"),
+        (0.8, 0.3, "pass"),
+        (0.0, 0.0, "pass"),
+    ],
 )
 def test_a_crowd_that_is_worse_than_one_request_is_found(
     tmp_path: Path, crowd: float, alone: float, outcome: str
@@ -59,7 +67,10 @@ def test_few_answers_alone_say_nothing(tmp_path: Path) -> None:
 
 def test_the_chance_is_that_of_all_choices_of_the_answer_that_came_alone() -> None:
     asked = [(3, 1, True), (2, 2, True), (4, 0, True), (3, 3, False)]
-    pools = [[1] * (right + alone) + [0] * (samples + 1 - right - alone) for samples, right, alone in asked]
+    pools = [
+        [1] * (right + alone) + [0] * (samples + 1 - right - alone)
+        for samples, right, alone in asked
+    ]
     chosen = [sum(each) for each in itertools.product(*pools)]
     expected = sum(total >= 3 for total in chosen) / len(chosen)
     assert better_alone_p(asked) == pytest.approx(expected)
@@ -110,6 +121,8 @@ def test_a_probe_that_was_killed_asks_the_rest_alone(probe: Probe, tmp_path: Pat
 
 @pytest.mark.process
 @pytest.mark.parametrize("settings", [{"problems": 20}, {"problems": 40, "concurrency": 1}])
-def test_where_nothing_can_be_compared_nothing_is_asked(probe: Probe, settings: dict[str, int]) -> None:
+def test_where_nothing_can_be_compared_nothing_is_asked(
+    probe: Probe, settings: dict[str, int]
+) -> None:
     with Simulator(behaviour(accuracy=even(0.8))) as server:
         assert probe(server.url, samples=2, **settings).alone == ()

@@ -28,12 +28,15 @@ def test_reasoning_that_does_not_fit_settles_nothing(probe: Probe) -> None:
     result = judged(run)["probe/truncated"]
     assert (result.outcome, result.settled) == (Outcome.SKIP, False)
     assert "while reasoning" in seen(result)
-    assert judged(run)["probe/degenerate"].outcome is Outcome.PASS, "an answer that had no room is not degenerate"
+    assert judged(run)["probe/degenerate"].outcome is Outcome.PASS, (
+        "an answer that had no room is not degenerate"
+    )
 
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    ("accuracy", "outcome", "settled"), [(0.8, "pass", True), (0.05, "fail", True), (0.0, "fail", True)]
+    ("accuracy", "outcome", "settled"),
+    [(0.8, "pass", True), (0.05, "fail", True), (0.0, "fail", True)],
 )
 def test_a_reference_gives_a_verdict_and_stops_early(
     probe: Probe, accuracy: float, outcome: str, settled: bool
@@ -48,7 +51,9 @@ def test_a_reference_gives_a_verdict_and_stops_early(
 
 @pytest.mark.process
 @pytest.mark.parametrize("full", [False, True])
-def test_a_server_whose_first_64_answers_are_all_cut_is_asked_no_further(probe: Probe, full: bool) -> None:
+def test_a_server_whose_first_64_answers_are_all_cut_is_asked_no_further(
+    probe: Probe, full: bool
+) -> None:
     with Simulator(behaviour(faults=("always-length",))) as server:
         run = probe(server.url, problems=60, full=full)
     if full:
@@ -73,7 +78,9 @@ def test_failed_requests_are_wrong_answers_to_the_gate(probe: Probe) -> None:
     with Simulator(behaviour(accuracy=even(1.0))) as server:
         run = probe(server.url, problems=60, samples=1, references={"all": 0.8}, full=True)
     assert judged(run)["probe/accuracy"].outcome is Outcome.PASS
-    flaky = rewritten(run, lambda each: replace(each, text="", error="HTTP 500") if each.order % 3 else each)
+    flaky = rewritten(
+        run, lambda each: replace(each, text="", error="HTTP 500") if each.order % 3 else each
+    )
     result = judged(flaky)["probe/accuracy"]
     assert result.outcome is Outcome.FAIL
     assert "degraded" in seen(result)
@@ -89,7 +96,9 @@ def test_too_little_evidence_is_inconclusive_and_no_pass(probe: Probe) -> None:
 
 @pytest.mark.process
 @pytest.mark.parametrize(("threshold", "outcome"), [(0.2, "pass"), (0.9, "fail"), (0.5, "skip")])
-def test_a_threshold_is_judged_by_the_interval(probe: Probe, threshold: float, outcome: str) -> None:
+def test_a_threshold_is_judged_by_the_interval(
+    probe: Probe, threshold: float, outcome: str
+) -> None:
     with Simulator(behaviour(accuracy=even(0.5))) as server:
         run = probe(server.url, problems=30, threshold=threshold)
     assert judged(run)["probe/accuracy"].outcome.value == outcome

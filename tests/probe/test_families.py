@@ -12,7 +12,14 @@ from healthcheck.errors import UsageError
 from healthcheck.stages.probe.data_sets.dataset import draw
 from healthcheck.stages.probe.grading import grade
 from healthcheck.stages.probe.grading.replies import soft_score
-from healthcheck.stages.probe.problems import FAMILIES, TIERS, AnswerKind, Problem, generate, message
+from healthcheck.stages.probe.problems import (
+    FAMILIES,
+    TIERS,
+    AnswerKind,
+    Problem,
+    generate,
+    message,
+)
 from healthcheck.stages.probe.problems.pictures import SIDE_PIXELS
 from healthcheck.stages.probe.results import baselines
 from tests.support.rows import rows
@@ -21,7 +28,9 @@ ALL = [(family, tier) for family in FAMILIES for tier in TIERS]
 
 
 @pytest.mark.parametrize(("family", "tier"), ALL)
-def test_every_family_is_deterministic_distinct_and_solved_by_its_worked_solution(family: str, tier: str) -> None:
+def test_every_family_is_deterministic_distinct_and_solved_by_its_worked_solution(
+    family: str, tier: str
+) -> None:
     problems = generate(family, tier, 7, 40)
     assert problems == generate(family, tier, 7, 40)
     assert len({(problem.question, problem.images) for problem in problems}) == 40
@@ -69,7 +78,12 @@ def pixels(picture: bytes) -> list[bytes]:
 def shapes(lines: list[bytes]) -> list[tuple[int, bytes]]:
     """The area and colour of every connected patch that is not white."""
     side = len(lines)
-    left = {(x, y) for y in range(side) for x in range(side) if lines[y][3 * x : 3 * x + 3] != b"\xff\xff\xff"}
+    left = {
+        (x, y)
+        for y in range(side)
+        for x in range(side)
+        if lines[y][3 * x : 3 * x + 3] != b"\xff\xff\xff"
+    }
     found = []
     while left:
         start = next(iter(left))
@@ -94,7 +108,9 @@ def test_pictures_show_what_is_asked_about() -> None:
     colours = {"red": b"\xd6\x27\x28", "blue": b"\x1f\x5a\xdc", "green": b"\x1e\x96\x3c"}
     for problem in generate("pictures", "hard", 2, 20):
         _, _, colour, form = problem.question.split()[:4]
-        areas = [area for area, seen in shapes(pixels(problem.images[0])) if seen == colours[colour]]
+        areas = [
+            area for area, seen in shapes(pixels(problem.images[0])) if seen == colours[colour]
+        ]
         wanted = [area for area in areas if (area == 32 * 32) == (form == "squares")]
         assert len(wanted) == int(problem.answer)
 
@@ -107,7 +123,9 @@ def test_a_picture_problem_is_sent_as_text_and_picture() -> None:
     assert picture["image_url"]["url"].startswith("data:image/png;base64,iVBOR")  # type: ignore[index,union-attr,call-overload]
 
 
-@pytest.mark.parametrize(("matches", "score"), [(0, 0.0), (1, 0.3), (2, 0.6), (3, 0.9), (4, 1.0), (10, 1.0)])
+@pytest.mark.parametrize(
+    ("matches", "score"), [(0, 0.0), (1, 0.3), (2, 0.6), (3, 0.9), (4, 1.0), (10, 1.0)]
+)
 def test_the_soft_score_is_textvqas(matches: int, score: float) -> None:
     references = ["stop"] * matches + [f"other {number}x" for number in range(10 - matches)]
     assert soft_score("Stop.", references) == pytest.approx(score)
@@ -121,7 +139,9 @@ def test_the_soft_score_is_textvqas(matches: int, score: float) -> None:
         ("$1.20", "$120", False), ("10:30", "1030", False), ("5%", "5", False), ("v1.2", "v12", False), ("24/7", "247", False),
     ],
 )  # fmt: skip
-def test_what_the_vqa_metric_holds_for_the_same_answer(answer: str, reference: str, *, same: bool) -> None:
+def test_what_the_vqa_metric_holds_for_the_same_answer(
+    answer: str, reference: str, *, same: bool
+) -> None:
     assert soft_score(answer, [reference] * 10) == float(same)
 
 
@@ -137,7 +157,13 @@ def test_what_the_vqa_metric_holds_for_the_same_answer(answer: str, reference: s
 )  # fmt: skip
 def test_letters_are_found(text: str, correct: bool, strict: bool) -> None:
     problem = Problem(
-        id="x", family="mcq", tier="", question="?", answer="B", kind=AnswerKind.CHOICE, letters="ABCD"
+        id="x",
+        family="mcq",
+        tier="",
+        question="?",
+        answer="B",
+        kind=AnswerKind.CHOICE,
+        letters="ABCD",
     )
     graded = grade(problem, text)
     assert (graded.correct, graded.strict) == (correct, strict)
@@ -185,7 +211,9 @@ def test_custom_data_sets_are_read(tmp_path: Path, suffix: str) -> None:
 
 
 def test_questions_with_words_for_answers_are_graded_by_words(tmp_path: Path) -> None:
-    path = written(tmp_path / "qa.csv", "question,answer\nCapital of France?,Paris\nTwo and two?,4\n")
+    path = written(
+        tmp_path / "qa.csv", "question,answer\nCapital of France?,Paris\nTwo and two?,4\n"
+    )
     paris, four = draw(path, 10, 0).problems
     assert grade(paris, "Paris.").correct
     assert grade(paris, "The capital is: Paris").correct
@@ -212,7 +240,9 @@ def test_questions_with_words_for_answers_are_graded_by_words(tmp_path: Path) ->
         ("x.csv", 'question,answer\n"a,1\n', "not CSV"),
     ],
 )  # fmt: skip
-def test_damaged_data_sets_are_refused_with_the_line(tmp_path: Path, name: str, text: str, said: str) -> None:
+def test_damaged_data_sets_are_refused_with_the_line(
+    tmp_path: Path, name: str, text: str, said: str
+) -> None:
     with pytest.raises(UsageError) as refused:
         draw(written(tmp_path / name, text), 10, 0)
     assert said in str(refused.value)

@@ -40,11 +40,15 @@ KINDS = [
 
 
 def problem(gold: str, question: str = "?") -> Problem:
-    return Problem(id="x", family="qa", tier="", question=question, answer=gold, kind=golds.kind_of(gold))
+    return Problem(
+        id="x", family="qa", tier="", question=question, answer=gold, kind=golds.kind_of(gold)
+    )
 
 
 @rows(("gold", "kind"), KINDS)
-def test_a_gold_is_what_it_looks_like_and_right_when_it_is_given_back(gold: str, kind: AnswerKind) -> None:
+def test_a_gold_is_what_it_looks_like_and_right_when_it_is_given_back(
+    gold: str, kind: AnswerKind
+) -> None:
     assert golds.kind_of(gold) is kind
     for form in (
         gold,
@@ -58,7 +62,9 @@ def test_a_gold_is_what_it_looks_like_and_right_when_it_is_given_back(gold: str,
 
 @rows("gold", [*NUMBERS, *EXPRESSIONS, *PHRASES])
 def test_the_first_number_of_a_gold_is_not_the_gold(gold: str) -> None:
-    digits = next((part for part in gold.replace(",", " ").split() if part.strip("()[]{}$").isdigit()), "")
+    digits = next(
+        (part for part in gold.replace(",", " ").split() if part.strip("()[]{}$").isdigit()), ""
+    )
     if golds.kind_of(gold) is not AnswerKind.NUMBER and digits:
         assert not grade(problem(gold), f"The answer is {digits.strip('()[]{}$')}.").correct
 
@@ -75,7 +81,11 @@ def test_wrong_answers_that_used_to_pass(gold: str, answer: str) -> None:
 
 def written(folder: Path, *answers: object) -> Path:
     path = folder / "x.jsonl"
-    path.write_text("".join(json.dumps({"question": f"Q{n}", "answer": a}) + "\n" for n, a in enumerate(answers)))
+    path.write_text(
+        "".join(
+            json.dumps({"question": f"Q{n}", "answer": a}) + "\n" for n, a in enumerate(answers)
+        )
+    )
     return path
 
 
@@ -109,12 +119,17 @@ def test_a_server_that_gives_the_golds_back_is_wholly_right(tmp_path: Path) -> N
         ({"question": "首都是哪里？", "answer": "巴黎"}, "最后写：答案是X。"),
         ({"question": "Expand.", "answer": "x^2+1"}, r"End with the answer in \boxed{}."),
         ({"question": "展开。", "answer": "x^2+1"}, r"最后把答案写在\boxed{}中。"),
-        ({"question": "Which?", "A": "1", "B": "2", "answer": "B"}, "End with the letter: The answer is X."),
+        (
+            {"question": "Which?", "A": "1", "B": "2", "answer": "B"},
+            "End with the letter: The answer is X.",
+        ),
         ({"question": "哪个？", "A": "1", "B": "2", "answer": "B"}, "最后写出字母：答案是X。"),
         ({"question": "几个？", "answer": "#### 5"}, "请逐步思考。最后写：答案是N。"),
     ],
 )
-def test_the_prompt_states_the_form_of_the_answer(tmp_path: Path, row: dict[str, str], asks: str) -> None:
+def test_the_prompt_states_the_form_of_the_answer(
+    tmp_path: Path, row: dict[str, str], asks: str
+) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(json.dumps(row))
     assert prompt(draw(path, 1, 0).problems[0]).endswith(f"\n{asks}")
@@ -139,7 +154,9 @@ def test_without_math_verify_the_rows_and_the_command_are_named(
     [("9^{9^{9^9}}", Verdict.NO_END), ("x" * 5000, Verdict.TOO_LONG), (r"\text{__import__('os')}", Verdict.TOO_LONG),
      ("", Verdict.DIFFERENT), ("}{", Verdict.DIFFERENT), ("\0$\n$", Verdict.DIFFERENT)],
 )  # fmt: skip
-def test_hostile_expressions_end_at_a_limit_and_the_next_one_is_judged(answer: str, verdict: Verdict) -> None:
+def test_hostile_expressions_end_at_a_limit_and_the_next_one_is_judged(
+    answer: str, verdict: Verdict
+) -> None:
     assert judge.compare("x^2", answer) is verdict
     assert judge.compare("x^2+1", "1+x^2") is Verdict.EQUAL
 

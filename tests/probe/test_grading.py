@@ -169,7 +169,9 @@ def test_wrong_answers_are_not_taken_for_right(answer: str, text: str) -> None:
 
 @given(value=strategies.fractions(min_value=-(10**9), max_value=10**9, max_denominator=1000))
 def test_fractions_are_read_exactly(value: Fraction) -> None:
-    written = f"{value.numerator}/{value.denominator}" if value.denominator > 1 else str(value.numerator)
+    written = (
+        f"{value.numerator}/{value.denominator}" if value.denominator > 1 else str(value.numerator)
+    )
     (read_back,) = quantities(written)
     assert read_back.readings[0] == value
 
@@ -197,7 +199,21 @@ def test_no_text_breaks_the_grader(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["9", "1,", "1 ", "-", "\\boxed{", "the answer is ", "一", "one ", "(a ", "**1", "1/2 ", "<think>"]
+    "piece",
+    [
+        "9",
+        "1,",
+        "1 ",
+        "-",
+        "\\boxed{",
+        "the answer is ",
+        "一",
+        "one ",
+        "(a ",
+        "**1",
+        "1/2 ",
+        "<think>",
+    ],
 )
 def test_long_loops_take_no_time_that_grows_without_bound(piece: str) -> None:
     grade(number_problem("18"), piece * (200_000 // len(piece)))
@@ -262,11 +278,19 @@ CAPITALS = "Which?\nA. Paris\nB. London\nC. Rome\nD. Berlin"
         ("5", "The answer is 5, i.e. five.", True),
     ],
 )
-def test_an_answer_may_stand_first_and_a_part_of_an_expression_is_none(gold: str, text: str, right: bool) -> None:
+def test_an_answer_may_stand_first_and_a_part_of_an_expression_is_none(
+    gold: str, text: str, right: bool
+) -> None:
     letters = "ABCD" if gold in {"A", "B"} else ""
     kind = AnswerKind.CHOICE if letters else golds.kind_of(gold)
     problem = Problem(
-        id="x", family="qa", tier="", question=CAPITALS if letters else "?", answer=gold, kind=kind, letters=letters
+        id="x",
+        family="qa",
+        tier="",
+        question=CAPITALS if letters else "?",
+        answer=gold,
+        kind=kind,
+        letters=letters,
     )
     assert grade(problem, text).correct is right
 
@@ -277,14 +301,21 @@ def test_an_answer_may_stand_first_and_a_part_of_an_expression_is_none(gold: str
 def test_a_long_gap_in_an_answer_costs_no_time(kind: AnswerKind, gap: str) -> None:
     answer = "B" if kind is AnswerKind.CHOICE else "18"
     question = "Which?\nA. one\nB. two" if kind is AnswerKind.CHOICE else "?"
-    problem = Problem(id="x", family="f", tier="", question=question, answer=answer, kind=kind, letters="AB")
-    for text in (f"The answer is {gap * 100_000}!x", f"It is{gap * 100_000}\nQuestion{gap * 100_000}"):
+    problem = Problem(
+        id="x", family="f", tier="", question=question, answer=answer, kind=kind, letters="AB"
+    )
+    for text in (
+        f"The answer is {gap * 100_000}!x",
+        f"It is{gap * 100_000}\nQuestion{gap * 100_000}",
+    ):
         assert not grade(problem, text).correct
     assert grade(problem, f"{gap * 100_000}{answer}").correct
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("unit", ["1,", "1", "1.", "½", "1 m ", "-", "一", "one ", "$", "1/", "(", "or "])
+@pytest.mark.parametrize(
+    "unit", ["1,", "1", "1.", "½", "1 m ", "-", "一", "one ", "$", "1/", "(", "or "]
+)
 def test_a_right_answer_of_any_length_is_read_in_time(unit: str) -> None:
     assert golds.kind_of(unit * 100_000) is AnswerKind.PHRASE
     for text in (unit * 100_000, f"The answer is {unit * 100_000}"):
@@ -313,7 +344,11 @@ EQUAL = """
 
 def test_one_quantity_in_another_unit_is_the_same() -> None:
     pairs = [pair.split(" = ") for pair in EQUAL.strip().replace("\n", "; ").split("; ")]
-    other = [(one, two) for one, two in pairs if not grade(number_problem(one), f"The answer is {two}.").correct]
+    other = [
+        (one, two)
+        for one, two in pairs
+        if not grade(number_problem(one), f"The answer is {two}.").correct
+    ]
     assert len(pairs) == 17
     assert other == []
 
@@ -335,6 +370,8 @@ def test_one_quantity_in_another_unit_is_the_same() -> None:
         ("Could it be **Paris**?", "Paris", False),
     ],
 )
-def test_the_last_words_in_bold_are_an_answer_unless_denied(answer: str, expected: str, right: bool) -> None:
+def test_the_last_words_in_bold_are_an_answer_unless_denied(
+    answer: str, expected: str, right: bool
+) -> None:
     found = phrases.said(answer, expected)
     assert (found is not None and found.text == phrases.same(expected)) == right

@@ -23,7 +23,10 @@ from tests.probe.conftest import QUICK, SETTINGS, Probe, behaviour, even, record
 pytestmark = pytest.mark.process
 
 Change = Callable[[Sample], Sample]
-LOOP = "Anna has 15 apples. Then she picks some more of them, and so we add. " + "So we add them up. " * 60
+LOOP = (
+    "Anna has 15 apples. Then she picks some more of them, and so we add. "
+    + "So we add them up. " * 60
+)
 WORDS = [
     "first",
     "we",
@@ -61,7 +64,9 @@ def told(result: CheckResult) -> str:
 def run(tmp_path_factory: pytest.TempPathFactory) -> ProbeRun:
     """A healthy run of 40 problems."""
     with Simulator(behaviour(accuracy=even(0.6))) as server:
-        settings = ProbeSettings(url=server.url, problems=40, samples=3, concurrency=8, patience=QUICK)
+        settings = ProbeSettings(
+            url=server.url, problems=40, samples=3, concurrency=8, patience=QUICK
+        )
         return measure(settings, Silent(), tmp_path_factory.mktemp("healthy") / "run")
 
 
@@ -75,7 +80,8 @@ def says(text: str, finish: str = "stop", reasoning: str = "") -> Change:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("share", "outcome"), [(0.0, "pass"), (0.075, "warn"), (0.2, "warn"), (0.45, "skip, open"), (1.0, "fail")]
+    ("share", "outcome"),
+    [(0.0, "pass"), (0.075, "warn"), (0.2, "warn"), (0.45, "skip, open"), (1.0, "fail")],
 )
 def test_a_weak_model_that_loops_now_and_then_is_no_broken_deployment(
     probe: Probe, share: float, outcome: str
@@ -109,7 +115,9 @@ GARBAGE: dict[str, Callable[[Sample], str]] = {
 
 @pytest.mark.parametrize("kind", GARBAGE)
 def test_an_endpoint_whose_every_answer_is_garbage_fails(run: ProbeRun, kind: str) -> None:
-    broken = rewritten(run, lambda each: replace(each, text=GARBAGE[kind](each), finish_reason="length"))
+    broken = rewritten(
+        run, lambda each: replace(each, text=GARBAGE[kind](each), finish_reason="length")
+    )
     assert told(judged(broken, "degenerate")) == "fail"
 
 
@@ -118,7 +126,8 @@ def test_garbage_of_many_kinds_is_garbage(run: ProbeRun) -> None:
     kinds = [
         "",
         LOOP,
-        "".join(f"{n % 3} and then the number {n % 3} is a number and so on " for n in range(90)) + ".",
+        "".join(f"{n % 3} and then the number {n % 3} is a number and so on " for n in range(90))
+        + ".",
     ]
     broken = rewritten(run, lambda each: replace(each, text=kinds[each.problem % 3]))
     assert judged(broken, "degenerate").outcome is Outcome.FAIL
@@ -126,22 +135,33 @@ def test_garbage_of_many_kinds_is_garbage(run: ProbeRun) -> None:
 
 @pytest.mark.parametrize(
     ("parameters", "accuracy", "told_so"),
-    [(0, 0.6, False), (500_000_000, 0.6, False), (2_000_000_000, 0.6, True), (2_000_000_000, 0.96, False)],
+    [
+        (0, 0.6, False),
+        (500_000_000, 0.6, False),
+        (2_000_000_000, 0.6, True),
+        (2_000_000_000, 0.96, False),
+    ],
 )
 def test_a_large_model_that_fails_at_easy_sums_is_doubted(
     tmp_path: Path, parameters: int, accuracy: float, told_so: bool
 ) -> None:
     run = load(recorded(tmp_path / "run", accuracy))
     large = replace(run, settings=replace(run.settings, parameters=parameters))
-    warned = any("billion parameters" in finding.seen for finding in judged(large, "accuracy").findings)
+    warned = any(
+        "billion parameters" in finding.seen for finding in judged(large, "accuracy").findings
+    )
     assert warned is told_so
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3])
 def test_answers_that_got_to_another_problem_fail(run: ProbeRun, share: float) -> None:
-    right = [each.text for each, grade in zip(run.samples, run.grades, strict=True) if grade.correct]
+    right = [
+        each.text for each, grade in zip(run.samples, run.grades, strict=True) if grade.correct
+    ]
     change = some(share, lambda each: replace(each, text=right[each.order * 7 % len(right)]), 40)
-    assert judged(rewritten(run, change), "degenerate").outcome is (Outcome.FAIL if share else Outcome.PASS)
+    assert judged(rewritten(run, change), "degenerate").outcome is (
+        Outcome.FAIL if share else Outcome.PASS
+    )
 
 
 def test_short_wrong_answers_that_are_right_elsewhere_are_a_weak_models(run: ProbeRun) -> None:
@@ -149,7 +169,8 @@ def test_short_wrong_answers_that_are_right_elsewhere_are_a_weak_models(run: Pro
     guess = rewritten(
         run,
         lambda each: replace(
-            each, text=f"The final answer is surely {golds[(each.problem + each.repeat) % len(golds)]}."
+            each,
+            text=f"The final answer is surely {golds[(each.problem + each.repeat) % len(golds)]}.",
         ),
     )
     assert judged(guess, "degenerate").outcome is Outcome.PASS
@@ -157,7 +178,9 @@ def test_short_wrong_answers_that_are_right_elsewhere_are_a_weak_models(run: Pro
 
 @pytest.mark.parametrize("kind", ["token 0", "bytes", "many scripts", "markers"])
 def test_what_no_model_says_by_itself_fails_where_it_is_rare(run: ProbeRun, kind: str) -> None:
-    change = some(0.2, lambda each: replace(each, text=GARBAGE[kind](each), finish_reason="length"), 40)
+    change = some(
+        0.2, lambda each: replace(each, text=GARBAGE[kind](each), finish_reason="length"), 40
+    )
     assert judged(rewritten(run, change), "degenerate").outcome is Outcome.FAIL
 
 
@@ -174,20 +197,28 @@ def test_a_model_that_refuses_is_not_called_deaf(run: ProbeRun, text: str) -> No
 
 
 def test_a_weak_model_that_always_chooses_a_is_not_called_deaf(run: ProbeRun) -> None:
-    asked = tuple(replace(problem, kind=AnswerKind.CHOICE, letters="ABCD", answer="B") for problem in run.problems)
+    asked = tuple(
+        replace(problem, kind=AnswerKind.CHOICE, letters="ABCD", answer="B")
+        for problem in run.problems
+    )
     text = "Of the choices that are given above the right one is A.\n\nThe answer is \\boxed{A}."
     chosen = rewritten(replace(run, problems=asked), says(text))
     assert told(judged(chosen, "degenerate")) == "warn"
 
 
 def test_right_answers_that_are_alike_are_not_called_deaf(run: ProbeRun) -> None:
-    asked = tuple(replace(problem, answer="7" if place % 3 else "8") for place, problem in enumerate(run.problems))
+    asked = tuple(
+        replace(problem, answer="7" if place % 3 else "8")
+        for place, problem in enumerate(run.problems)
+    )
     text = "We add what is there to what comes, and see that the answer is 7."
     assert told(judged(rewritten(replace(run, problems=asked), says(text)), "degenerate")) == "warn"
 
 
 def test_an_answer_that_is_in_the_reasoning_field_is_read_by_the_client(run: ProbeRun) -> None:
-    result = judged(rewritten(run, says("", reasoning="15 + 3 = 18. The answer is 18.")), "degenerate")
+    result = judged(
+        rewritten(run, says("", reasoning="15 + 3 = 18. The answer is 18.")), "degenerate"
+    )
     assert told(result) == "warn"
     assert "--reasoning-parser" in result.findings[0].fix
 
@@ -249,7 +280,9 @@ def with_siblings(run: ProbeRun, ends: tuple[str, ...]) -> ProbeRun:
     def answer(each: Sample) -> Sample:
         end = ends[(each.problem + each.repeat) % len(ends)]
         text = f"Kate has {each.problem} boxes with 14 stamps each and buys 11 more stamps{end}"
-        return replace(each, text=text.format(answer=run.problems[each.problem].answer), finish_reason="stop")
+        return replace(
+            each, text=text.format(answer=run.problems[each.problem].answer), finish_reason="stop"
+        )
 
     return rewritten(run, answer)
 
@@ -262,13 +295,18 @@ def with_siblings(run: ProbeRun, ends: tuple[str, ...]) -> ProbeRun:
         ((" later. The answer is -1.", " later.", " later. The answer is {answer}."), "pass"),
     ],
 )
-def test_answers_with_which_others_begin_break_off(usual: ProbeRun, ends: tuple[str, ...], outcome: str) -> None:
+def test_answers_with_which_others_begin_break_off(
+    usual: ProbeRun, ends: tuple[str, ...], outcome: str
+) -> None:
     """One in ten; too few to be sure; and ends of sentences, behind which others go on."""
     assert told(judged(with_siblings(usual, ends), "degenerate")) == outcome
 
 
 def test_a_stop_string_may_end_an_answer_anywhere(usual: ProbeRun) -> None:
-    assert told(judged(asking(solved(usual, 0.5), RequestOptions(stop=(" ",))), "degenerate")) == "pass"
+    assert (
+        told(judged(asking(solved(usual, 0.5), RequestOptions(stop=(" ",))), "degenerate"))
+        == "pass"
+    )
 
 
 def at_zero(run: ProbeRun, text: Callable[[Sample], str]) -> CheckResult:
@@ -276,17 +314,26 @@ def at_zero(run: ProbeRun, text: Callable[[Sample], str]) -> CheckResult:
     return judged(rewritten(cold, lambda each: replace(each, text=text(each))), "degenerate")
 
 
-def test_answers_whose_ends_flip_with_the_batch_at_temperature_zero_are_no_failure(run: ProbeRun) -> None:
+def test_answers_whose_ends_flip_with_the_batch_at_temperature_zero_are_no_failure(
+    run: ProbeRun,
+) -> None:
     opening = "To solve this, we first look at what is given, and then at what is asked. "
     result = at_zero(
-        run, lambda each: f"{opening}Case {each.problem}, {WORDS[each.repeat]}: so the answer is {each.repeat + 5}."
+        run,
+        lambda each: (
+            f"{opening}Case {each.problem}, {WORDS[each.repeat]}: so the answer is {each.repeat + 5}."
+        ),
     )
     assert told(result) == "warn"
     assert "40 of 40 problems got different ones" in result.findings[-1].seen
 
 
-def test_answers_that_are_others_from_the_first_word_on_at_temperature_zero_fail(run: ProbeRun) -> None:
-    result = at_zero(run, lambda each: f"{WORDS[each.repeat]} … so that the answer is {each.repeat + 5}.")
+def test_answers_that_are_others_from_the_first_word_on_at_temperature_zero_fail(
+    run: ProbeRun,
+) -> None:
+    result = at_zero(
+        run, lambda each: f"{WORDS[each.repeat]} … so that the answer is {each.repeat + 5}."
+    )
     assert told(result) == "fail"
 
 
@@ -296,7 +343,9 @@ def test_short_answers_that_are_alike_need_no_other_seed(run: ProbeRun) -> None:
 
 
 def test_answers_in_another_language_are_a_warning(run: ProbeRun) -> None:
-    text = "我们先把已有的苹果和后来买的苹果加在一起，然后再减去送给弟弟的那些，所以最后的答案是{}。"
+    text = (
+        "我们先把已有的苹果和后来买的苹果加在一起，然后再减去送给弟弟的那些，所以最后的答案是{}。"
+    )
     spoken = rewritten(run, lambda each: replace(each, text=text.format(each.order)))
     assert told(judged(spoken, "degenerate")) == "warn"
     in_chinese = asking(spoken, RequestOptions(system="用中文回答。"))
@@ -310,7 +359,10 @@ def test_copies_are_a_warning_where_more_than_one_token_is_sampled(run: ProbeRun
     assert told(judged(asking(copied, RequestOptions(top_k=1)), "degenerate")) == "pass"
     kept = [at for at, each in enumerate(copied.samples) if each.repeat < 2]
     samples, grades = ([row[at] for at in kept] for row in (copied.samples, copied.grades))
-    assert told(judged(replace(copied, samples=tuple(samples), grades=tuple(grades)), "degenerate")) == "warn"
+    assert (
+        told(judged(replace(copied, samples=tuple(samples), grades=tuple(grades)), "degenerate"))
+        == "warn"
+    )
 
 
 def asking(run: ProbeRun, request: RequestOptions) -> ProbeRun:
@@ -339,27 +391,37 @@ THOUGHTS = (
     ids=["thoughts without a tag", "open thoughts", "a reasoning field", "a loop of thoughts", "wordy",
          "its turn's end", "its own questions", "a loop", "pages"],
 )  # fmt: skip
-def test_an_answer_that_is_cut_says_why(run: ProbeRun, change: Change, outcome: str, named: str) -> None:
-    result = judged(rewritten(run, lambda each: replace(change(each), finish_reason="length")), "truncated")
+def test_an_answer_that_is_cut_says_why(
+    run: ProbeRun, change: Change, outcome: str, named: str
+) -> None:
+    result = judged(
+        rewritten(run, lambda each: replace(change(each), finish_reason="length")), "truncated"
+    )
     assert told(result) == outcome
     assert named in result.findings[0].seen
 
 
 def test_answers_that_nothing_cut_are_not_told_to_reason_less(run: ProbeRun) -> None:
     def says_length(each: Sample) -> Sample:
-        return replace(each, text="2+15=17. The answer is 17.", finish_reason="length", completion_tokens=15)
+        return replace(
+            each, text="2+15=17. The answer is 17.", finish_reason="length", completion_tokens=15
+        )
 
     always = judged(rewritten(run, says_length), "truncated")
     assert told(always) == "skip, open"
     (finding,) = always.findings
-    assert '120 of 120 have finish_reason "length" after fewer tokens; one after 15,' in finding.seen
+    assert (
+        '120 of 120 have finish_reason "length" after fewer tokens; one after 15,' in finding.seen
+    )
     assert "The answer is 17." in finding.seen
     assert "reasoning" not in finding.fix
     assert "endpoint/max-tokens" in finding.fix
 
 
 @pytest.mark.parametrize(("tokens", "text"), [(4096, "so"), (None, "so"), (900, LOOP)])
-def test_answers_that_may_go_on_are_told_to_have_been_cut(run: ProbeRun, tokens: int | None, text: str) -> None:
+def test_answers_that_may_go_on_are_told_to_have_been_cut(
+    run: ProbeRun, tokens: int | None, text: str
+) -> None:
     cut = rewritten(run, lambda each: replace(says(text, "length")(each), completion_tokens=tokens))
     (finding,) = judged(cut, "truncated").findings
     assert "were cut at max_tokens=4096" in finding.seen
@@ -386,7 +448,9 @@ def test_copies_of_a_cut_answer_are_no_more_evidence_than_one(run: ProbeRun) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("temperature", [0.7, 0.0])
 @pytest.mark.parametrize("manner", Manner)
-def test_no_manner_of_a_healthy_model_fails(probe: Probe, manner: Manner, temperature: float) -> None:
+def test_no_manner_of_a_healthy_model_fails(
+    probe: Probe, manner: Manner, temperature: float
+) -> None:
     with Simulator(behaviour(accuracy=even(0.6), manner=manner)) as server:
         run = probe(server.url, problems=60, temperature=temperature)
     results = [check.judge(run) for check in CHECKS]

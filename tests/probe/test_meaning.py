@@ -22,7 +22,9 @@ def said(rows: list[list[int]], answers: list[list[str | None]] | None = None) -
         ([[1, 0, 0, 0, 0]] * 3 + [[0] * 5] * 7, "failing", "none"),
     ],
 )
-def test_the_profile_and_the_targets_that_are_met(rows: list[list[int]], words: str, targets: str) -> None:
+def test_the_profile_and_the_targets_that_are_met(
+    rows: list[list[int]], words: str, targets: str
+) -> None:
     assert words in said(rows)
     assert f"met for: {targets}" in said(rows)
 

@@ -45,7 +45,11 @@ def probed(url: str, folder: Path, *words: str) -> int:
 
 
 def sent(server: Simulator) -> list[Mapping[str, object]]:
-    return [request.body for request in server.requests if request.path.endswith("completions") and request.body]
+    return [
+        request.body
+        for request in server.requests
+        if request.path.endswith("completions") and request.body
+    ]
 
 
 def written(folder: Path, name: str, text: str) -> str:
@@ -56,7 +60,9 @@ def written(folder: Path, name: str, text: str) -> str:
 @pytest.mark.process
 def test_a_file_says_what_is_sent(tmp_path: Path) -> None:
     with Simulator(behaviour(accuracy=even(1.0))) as server:
-        assert probed(server.url, tmp_path / "run", "--config", written(tmp_path, "p.toml", FILE)) == 0
+        assert (
+            probed(server.url, tmp_path / "run", "--config", written(tmp_path, "p.toml", FILE)) == 0
+        )
         bodies, headers = sent(server), [request.headers for request in server.requests]
     assert len(bodies) == 12
     for body in bodies:
@@ -64,7 +70,9 @@ def test_a_file_says_what_is_sent(tmp_path: Path) -> None:
         assert system == {"content": "You are terse.", "role": "system"}
         assert user["content"].startswith("Solve: ")
         assert user["content"].endswith(" End with: The answer is N. Think in {braces}.")
-        rest = {name: value for name, value in body.items() if name not in {"messages", "model", "seed"}}
+        rest = {
+            name: value for name, value in body.items() if name not in {"messages", "model", "seed"}
+        }
         assert rest == {
             "stream": True, "stream_options": {"include_usage": True}, "ignore_eos": False,
             "num_return_sequences": 2, "temperature": 0.3, "max_tokens": 300, "top_p": 0.9, "top_k": 20,
@@ -146,7 +154,9 @@ def test_a_wrong_file_is_refused_by_key_and_value(
     line: str, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = written(tmp_path, "probe.toml", line)
-    assert main(["probe", "http://127.0.0.1:9", "--config", path, "--out", str(tmp_path / "run")]) == 2
+    assert (
+        main(["probe", "http://127.0.0.1:9", "--config", path, "--out", str(tmp_path / "run")]) == 2
+    )
     told = capsys.readouterr().err
     for word in ("probe.toml" if "api_key_env =" not in line else "api_key_env", *words):
         assert word in told
@@ -184,13 +194,17 @@ def test_a_wrong_file_is_refused_by_key_and_value(
 def test_a_wrong_setting_is_refused(
     setting: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["probe", "http://127.0.0.1:9", "--set", setting, "--out", str(tmp_path / "run")]) == 2
+    assert (
+        main(["probe", "http://127.0.0.1:9", "--set", setting, "--out", str(tmp_path / "run")]) == 2
+    )
     told = capsys.readouterr().err
     assert words in told
     assert KEY not in told
 
 
-def test_a_margin_and_a_gate_exclude_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_margin_and_a_gate_exclude_each_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["--reference", "0.9", "--margin", "5", "--set", "gate=0.3,0.05,0.01"]
     assert probed("http://127.0.0.1:9", tmp_path / "run", *words) == 2
     assert "margin and gate both say" in capsys.readouterr().err
@@ -209,7 +223,9 @@ def test_one_option_is_not_given_twice(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.process
-def test_a_run_goes_on_with_its_own_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_goes_on_with_its_own_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "run"
     with Simulator(behaviour()) as server:
         assert probed(server.url, folder, "--set", "top_k=20", "--set", "system=Be brief.") == 0
@@ -218,12 +234,22 @@ def test_a_run_goes_on_with_its_own_options(tmp_path: Path, capsys: pytest.Captu
         before = len(sent(server))
         assert main(["probe", server.url, "--resume", str(folder), "--quiet"]) == 0
         again = sent(server)[before:]
-        assert [(body["top_k"], body["messages"][0]["content"]) for body in again] == [(20, "Be brief.")] * 7
+        assert [(body["top_k"], body["messages"][0]["content"]) for body in again] == [
+            (20, "Be brief.")
+        ] * 7
         capsys.readouterr()
         words = ["--set", "top_k=5", "--set", "top_p=0.5"]
         assert main(["probe", server.url, "--resume", str(folder), *words]) == 2
         assert "top_p (not sent, now 0.5); top_k (20, now 5) changed" in capsys.readouterr().err
-        words = [*SMALL, "--reference", str(folder), "--set", "top_k=5", "--out", str(tmp_path / "other")]
+        words = [
+            *SMALL,
+            "--reference",
+            str(folder),
+            "--set",
+            "top_k=5",
+            "--out",
+            str(tmp_path / "other"),
+        ]
         assert main(["probe", server.url, *words]) == 2
         assert "top_k was 20 and is 5" in capsys.readouterr().err
 
@@ -232,19 +258,27 @@ def test_a_run_goes_on_with_its_own_options(tmp_path: Path, capsys: pytest.Captu
 def test_a_run_can_be_repeated_from_its_folder(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     with Simulator(behaviour()) as server:
-        probed(server.url, first, "--set", "top_k=20", "--set", "extra_body.min_p=0.1", "--seed", "3")
+        probed(
+            server.url, first, "--set", "top_k=20", "--set", "extra_body.min_p=0.1", "--seed", "3"
+        )
         words = ["--config", str(first / "configs" / "probe.toml"), "--out", str(second), "--quiet"]
         main(["probe", server.url, *words])
         bodies = sent(server)
     assert sorted(map(json.dumps, bodies[:12])) == sorted(map(json.dumps, bodies[12:]))
-    assert from_file(first / "configs" / "probe.toml") == from_file(second / "configs" / "probe.toml")
+    assert from_file(first / "configs" / "probe.toml") == from_file(
+        second / "configs" / "probe.toml"
+    )
 
 
 @pytest.mark.process
 def test_the_report_says_what_was_sent_and_what_the_server_is(tmp_path: Path) -> None:
     weights = tmp_path / "weights"
     weights.mkdir()
-    written(weights, "generation_config.json", '{"top_k": 20, "top_p": 0.9, "temperature": 0.6, "eos_token_id": 2}')
+    written(
+        weights,
+        "generation_config.json",
+        '{"top_k": 20, "top_p": 0.9, "temperature": 0.6, "eos_token_id": 2}',
+    )
     with a_server_that_repeats_what_it_hears(root=str(weights)) as url:
         probed(url, tmp_path / "run", "--set", "top_p=0.5", "--set", "attempts=1")
     report = json.loads((tmp_path / "run" / "report.json").read_text())["provenance"]["probe"]
@@ -258,12 +292,16 @@ def test_the_report_says_what_was_sent_and_what_the_server_is(tmp_path: Path) ->
 def test_a_server_need_not_tell_its_version(tmp_path: Path) -> None:
     with a_server_that_repeats_what_it_hears(tells_version=False) as url:
         probed(url, tmp_path / "run", "--set", "connect_timeout_s=0.5", "--set", "attempts=1")
-    server = json.loads((tmp_path / "run" / "report.json").read_text())["provenance"]["probe"]["server"]
+    server = json.loads((tmp_path / "run" / "report.json").read_text())["provenance"]["probe"][
+        "server"
+    ]
     assert (server["model"], server["version"]) == ("m", "")
 
 
 @contextmanager
-def a_server_that_repeats_what_it_hears(root: str = "", *, tells_version: bool = True) -> Iterator[str]:
+def a_server_that_repeats_what_it_hears(
+    root: str = "", *, tells_version: bool = True
+) -> Iterator[str]:
     """An endpoint that puts the key which it was sent into everything that it says."""
 
     ended = threading.Event()
@@ -272,7 +310,10 @@ def a_server_that_repeats_what_it_hears(root: str = "", *, tells_version: bool =
         calls = 0
 
         def do_GET(self) -> None:
-            said = {"object": "list", "data": [{"id": "m", "max_model_len": 9000, "root": root or self._heard()}]}
+            said = {
+                "object": "list",
+                "data": [{"id": "m", "max_model_len": 9000, "root": root or self._heard()}],
+            }
             version = {"version": "0.99.1"}
             if self.path == "/version" and not tells_version:
                 ended.wait()
@@ -289,7 +330,9 @@ def a_server_that_repeats_what_it_hears(root: str = "", *, tells_version: bool =
                 "choices": [{"index": 0, "delta": {"role": "assistant", "content": f"I heard {self._heard()}.",
                              "reasoning_content": self._heard()}, "finish_reason": "stop"}],
             }  # fmt: skip
-            self._send(200, f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode(), "text/event-stream")
+            self._send(
+                200, f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode(), "text/event-stream"
+            )
 
         def _heard(self) -> str:
             return f"{self.headers['authorization']} {str(self.headers['x-gateway']).removeprefix('Token ')}"
@@ -330,7 +373,9 @@ def test_a_key_stays_in_its_variable(
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", written(tmp_path, "steps.md", ""))
     config = written(
-        tmp_path, "p.toml", 'api_key_env = "ENTRANCE"\nattempts = 1\n[headers_env]\nX-Gateway = "GATE"\n'
+        tmp_path,
+        "p.toml",
+        'api_key_env = "ENTRANCE"\nattempts = 1\n[headers_env]\nX-Gateway = "GATE"\n',
     )
     words = [
         "--config",
@@ -365,11 +410,16 @@ def test_a_server_that_wants_a_key_gets_it(
 
 
 @pytest.mark.process
-def test_a_run_does_not_go_on_with_another_engine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_does_not_go_on_with_another_engine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     head = tmp_path / "run" / "configs" / "probe.json"
     with a_server_that_repeats_what_it_hears("/data/m") as url:
         main(["probe", url, *SMALL, "--out", str(tmp_path / "run")])
-        for before, told in (("0.99.1", "'0.98.0', now '0.99.1'"), ("/data/m", "'/data/other', now '/data/m'")):
+        for before, told in (
+            ("0.99.1", "'0.98.0', now '0.99.1'"),
+            ("/data/m", "'/data/other', now '/data/m'"),
+        ):
             kept = head.read_text()
             head.write_text(kept.replace(before, told.split("'")[1]))
             assert main(["probe", url, "--resume", str(tmp_path / "run")]) == 2
@@ -378,13 +428,26 @@ def test_a_run_does_not_go_on_with_another_engine(tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.process
-def test_verify_takes_what_the_service_could_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_takes_what_the_service_could_have(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     refused = written(tmp_path, "p.toml", FILE)
     assert main(["verify", "--url", "http://127.0.0.1:9", "--probe-config", refused]) == 2
-    assert "the evaluation client sends no system, stop, chat_template_kwargs" in capsys.readouterr().err
+    assert (
+        "the evaluation client sends no system, stop, chat_template_kwargs"
+        in capsys.readouterr().err
+    )
     taken = written(tmp_path, "q.toml", "top_p = 0.9\nproblems = 6\nsamples = 2\nconcurrency = 4\n")
     with Simulator(behaviour(accuracy=even(1.0))) as server:
-        words = ["--url", server.url, "--probe-config", taken, "--out", str(tmp_path / "out"), "--quiet"]
+        words = [
+            "--url",
+            server.url,
+            "--probe-config",
+            taken,
+            "--out",
+            str(tmp_path / "out"),
+            "--quiet",
+        ]
         main(["verify", *words])
         bodies = [body for body in sent(server) if "top_p" in body]
     assert [body["top_p"] for body in bodies] == [0.9] * 12

@@ -19,8 +19,12 @@ pytestmark = pytest.mark.process
 def test_a_long_queue_that_moves_is_waited_for(probe: Probe) -> None:
     """One answer at a time, a second each: the last of eight waits for longer than the server may be silent."""
     with Simulator(behaviour(accuracy=even(1.0), slots=1, tokens_per_second=30)) as server:
-        run = probe(server.url, problems=9, samples=1, patience=replace(QUICK, silence_s=3, attempts=1))
-    assert max(sample.first_s for sample in run.samples) > 3, "nobody had to wait: this test shows nothing"
+        run = probe(
+            server.url, problems=9, samples=1, patience=replace(QUICK, silence_s=3, attempts=1)
+        )
+    assert max(sample.first_s for sample in run.samples) > 3, (
+        "nobody had to wait: this test shows nothing"
+    )
     assert not run.failed
 
 

@@ -13,7 +13,11 @@ from healthcheck.stages.probe.problems.problem import Program
 
 def is_whole(program: Program) -> bool:
     """Whether every value on the way is a whole number that is not negative, as things in boxes are."""
-    values = list(accumulate(program.steps, lambda value, step: step.on(value), initial=Fraction(program.start)))
+    values = list(
+        accumulate(
+            program.steps, lambda value, step: step.on(value), initial=Fraction(program.start)
+        )
+    )
     return all(value.denominator == 1 and value >= 0 for value in values)
 
 
@@ -28,16 +32,24 @@ def test_answers_are_what_the_program_gives(tier: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize(("tier", "operations"), [("easy", 1), ("medium", 2), ("hard", 3)])
-def test_tiers_differ_in_operations_and_every_number_is_in_the_question(tier: str, operations: int) -> None:
+def test_tiers_differ_in_operations_and_every_number_is_in_the_question(
+    tier: str, operations: int
+) -> None:
     for problem in generate("arithmetic", tier, 3, 300):
         assert problem.program is not None
         assert len(problem.program.steps) == operations
         numbers = [problem.program.start, *(step.number for step in problem.program.steps)]
-        assert [int(word) for word in problem.question.replace(".", "").split() if word.isdigit()] == numbers
+        assert [
+            int(word) for word in problem.question.replace(".", "").split() if word.isdigit()
+        ] == numbers
 
 
 def test_the_hard_tier_multiplies_and_also_divides() -> None:
-    signs = {step.sign for problem in generate("arithmetic", "hard", 0, 100) for step in problem.program.steps}  # type: ignore[union-attr]
+    signs = {
+        step.sign
+        for problem in generate("arithmetic", "hard", 0, 100)
+        for step in problem.program.steps
+    }  # type: ignore[union-attr]
     assert signs == set(Sign)
 
 
@@ -67,7 +79,8 @@ def test_the_prompt_asks_for_the_form_that_the_worked_solution_has() -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "tier", "count"), [("poetry", "easy", 1), ("arithmetic", "absurd", 1), ("arithmetic", "easy", 10**6)]
+    ("family", "tier", "count"),
+    [("poetry", "easy", 1), ("arithmetic", "absurd", 1), ("arithmetic", "easy", 10**6)],
 )
 def test_what_cannot_be_generated_is_refused(family: str, tier: str, count: int) -> None:
     with pytest.raises(UsageError):

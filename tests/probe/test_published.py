@@ -21,7 +21,9 @@ GPQA = "Question,Correct Answer,Incorrect Answer 1,Incorrect Answer 2,Incorrect 
 def stored(root: Path, **files: str) -> Path:
     """Files by their paths, in which __ stands for the slash; .jsonl where there is no suffix of CSV."""
     for name, text in files.items():
-        ending = ".csv" if name.endswith("_csv") else ".json" if name.endswith("_json") else ".jsonl"
+        ending = (
+            ".csv" if name.endswith("_csv") else ".json" if name.endswith("_json") else ".jsonl"
+        )
         path = root / (name.removesuffix("_csv").removesuffix("_json").replace("__", "/") + ending)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
@@ -31,7 +33,9 @@ def stored(root: Path, **files: str) -> Path:
 @pytest.mark.parametrize(
     ("files", "asked"),
     [
-        pytest.param({"train": TRAINED, "test": GSM8K}, [("How many are two and two?", "4")], id="GSM8K"),
+        pytest.param(
+            {"train": TRAINED, "test": GSM8K}, [("How many are two and two?", "4")], id="GSM8K"
+        ),
         pytest.param(
             {
                 "dev__algebra_dev_csv": "What is 1 + 1?,1,2,3,4,B\n",
@@ -40,7 +44,10 @@ def stored(root: Path, **files: str) -> Path:
                 "test__annotations_json": "{}",
                 "val__algebra_val_csv": "What is 3 + 1?,3,4,5,6,B\n",
             },
-            [("What is 2 + 2?\nA. 3\nB. 4\nC. 5\nD. 6", "B"), ("What is 3 + 2?\nA. 3\nB. 4\nC. 5\nD. 6", "C")],
+            [
+                ("What is 2 + 2?\nA. 3\nB. 4\nC. 5\nD. 6", "B"),
+                ("What is 3 + 2?\nA. 3\nB. 4\nC. 5\nD. 6", "C"),
+            ],
             id="MMLU",
         ),
         pytest.param(
@@ -52,7 +59,10 @@ def stored(root: Path, **files: str) -> Path:
             id="C-Eval, whose test has no answers",
         ),
         pytest.param(
-            {"dev__law_csv": "", "test__law_csv": f",Question,A,B,C,D,Answer\n0,哪个?,{CHOICES},D\n"},
+            {
+                "dev__law_csv": "",
+                "test__law_csv": f",Question,A,B,C,D,Answer\n0,哪个?,{CHOICES},D\n",
+            },
             [("哪个?\nA. 甲\nB. 乙\nC. 丙\nD. 丁", "D")],
             id="CMMLU",
         ),
@@ -62,7 +72,11 @@ def stored(root: Path, **files: str) -> Path:
             id="AIME",
         ),
         pytest.param(
-            {"test": json.dumps({"problem": "How much?", "solution": "…", "answer": "\\frac{1}{2}"})},
+            {
+                "test": json.dumps(
+                    {"problem": "How much?", "solution": "…", "answer": "\\frac{1}{2}"}
+                )
+            },
             [("How much?", "\\frac{1}{2}")],
             id="MATH-500",
         ),
@@ -78,18 +92,34 @@ def test_a_folder_is_read_as_it_is_published(
 
 def test_the_right_choice_of_gpqa_has_no_fixed_letter(tmp_path: Path) -> None:
     rows = "".join(f"Which is {n}?,right {n},wrong a,wrong b,wrong c\n" for n in range(200))
-    drawn = draw(stored(tmp_path, gpqa_diamond_csv=GPQA + rows) / "gpqa_diamond.csv", 200, 0).problems
+    drawn = draw(
+        stored(tmp_path, gpqa_diamond_csv=GPQA + rows) / "gpqa_diamond.csv", 200, 0
+    ).problems
     assert all(f"{each.answer}. right" in each.question for each in drawn)
-    assert min(Counter(each.answer for each in drawn).values()) > 25  # 50 expected, with a spread of 6
+    assert (
+        min(Counter(each.answer for each in drawn).values()) > 25
+    )  # 50 expected, with a spread of 6
 
 
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        ({"gpqa_main_csv": GPQA, "gpqa_diamond_csv": GPQA}, "name one of gpqa_diamond.csv, gpqa_main.csv"),
-        ({}, "has no JSON, JSON lines or CSV file, nor a folder “test” or “val” of them with answers"),
-        ({"test__law_csv": f"id,question,A,B,C,D\n0,谁?,{CHOICES}\n"}, "law.csv:2: no 'answer' in this row"),
-        ({"test": json.dumps({"problem": "How much?", "solution": "4"})}, "test.jsonl:1: no 'answer' in this row"),
+        (
+            {"gpqa_main_csv": GPQA, "gpqa_diamond_csv": GPQA},
+            "name one of gpqa_diamond.csv, gpqa_main.csv",
+        ),
+        (
+            {},
+            "has no JSON, JSON lines or CSV file, nor a folder “test” or “val” of them with answers",
+        ),
+        (
+            {"test__law_csv": f"id,question,A,B,C,D\n0,谁?,{CHOICES}\n"},
+            "law.csv:2: no 'answer' in this row",
+        ),
+        (
+            {"test": json.dumps({"problem": "How much?", "solution": "4"})},
+            "test.jsonl:1: no 'answer' in this row",
+        ),
         ({"one__a__test": GSM8K}, "has no JSON"),
     ],
 )

@@ -42,12 +42,18 @@ def wait_for_lines(path: Path, count: int, process: subprocess.Popen[bytes]) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "signals", [(signal.SIGKILL,), (signal.SIGKILL, signal.SIGKILL, signal.SIGINT)], ids=["once", "thrice"]
+    "signals",
+    [(signal.SIGKILL,), (signal.SIGKILL, signal.SIGKILL, signal.SIGINT)],
+    ids=["once", "thrice"],
 )
-def test_killed_and_continued_gives_the_same_numbers(tmp_path: Path, signals: tuple[signal.Signals, ...]) -> None:
+def test_killed_and_continued_gives_the_same_numbers(
+    tmp_path: Path, signals: tuple[signal.Signals, ...]
+) -> None:
     with Simulator(behaviour(tokens_per_second=600)) as server:
         whole, parts = tmp_path / "whole", tmp_path / "parts"
-        subprocess.run(command(server.url, *OPTIONS, "--out", str(whole)), check=True, capture_output=True)
+        subprocess.run(
+            command(server.url, *OPTIONS, "--out", str(whole)), check=True, capture_output=True
+        )
         arguments = [*OPTIONS, "--out", str(parts)]
         for number, sign in enumerate(signals, 1):
             process = subprocess.Popen(
@@ -67,7 +73,9 @@ def test_killed_and_continued_gives_the_same_numbers(tmp_path: Path, signals: tu
     ]
     assert len((parts / "logs/samples.jsonl").read_bytes().splitlines()) == 120
     assert all(second.samples[order] == sample for order, sample in before.items())
-    metrics = [json.loads((folder / "results/metrics.json").read_text()) for folder in (whole, parts)]
+    metrics = [
+        json.loads((folder / "results/metrics.json").read_text()) for folder in (whole, parts)
+    ]
     assert metrics[0] == metrics[1]
 
 
@@ -75,7 +83,9 @@ def test_killed_and_continued_gives_the_same_numbers(tmp_path: Path, signals: tu
 def test_an_interrupted_run_is_inconclusive_and_keeps_its_samples(tmp_path: Path) -> None:
     with Simulator(behaviour(tokens_per_second=200)) as server:
         process = subprocess.Popen(
-            command(server.url, "--out", str(tmp_path / "run")), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            command(server.url, "--out", str(tmp_path / "run")),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
         wait_for_lines(tmp_path / "run/logs/samples.jsonl", 30, process)
         process.send_signal(signal.SIGINT)
@@ -152,7 +162,10 @@ def test_a_torn_line_is_dropped_and_nothing_else(
     kept = data[: max(0, len(data) - cut)]
     path.write_bytes(kept)
     whole = kept.count(b"\n")
-    expected = {json_text.load_as(line, Sample).order: json_text.load_as(line, Sample) for line in lines[:whole]}
+    expected = {
+        json_text.load_as(line, Sample).order: json_text.load_as(line, Sample)
+        for line in lines[:whole]
+    }
     assert {sample.order: sample for sample in read(path)} == expected
     again = Journal(path)
     extra = Sample(order=99, problem=0, repeat=0)
@@ -167,7 +180,9 @@ def as_of_several_servers(folder: Path) -> None:
     first, second = servers = ("http://10.0.0.1:8000", "http://10.0.0.2:8000")
     head = json.loads((folder / "configs/probe.json").read_text())
     head["settings"] |= {"url": first, "replicas": [second], "commit": "c" * 40}
-    head["server"]["replicas"] = {url: {"version": "1", "header": "", "max_model_len": 9} for url in servers}
+    head["server"]["replicas"] = {
+        url: {"version": "1", "header": "", "max_model_len": 9} for url in servers
+    }
     (folder / "configs/probe.json").write_text(json.dumps(head))
     outcome = json.loads((folder / "logs/outcome.json").read_text())
     outcome["lost"] = [{"url": second, "why": "silent"}]

@@ -23,14 +23,18 @@ from tests.probe.conftest import QUICK, Probe, behaviour, even, judged, rewritte
 
 
 def outcomes(run: ProbeRun) -> dict[str, str]:
-    return {name.removeprefix("probe/"): result.outcome.value for name, result in judged(run).items()}
+    return {
+        name.removeprefix("probe/"): result.outcome.value for name, result in judged(run).items()
+    }
 
 
 @pytest.mark.process
 def test_every_problem_gets_its_samples_once_and_in_rounds(probe: Probe) -> None:
     with Simulator(behaviour(accuracy=even(1.0))) as server:
         run = probe(server.url)
-        bodies = [request.body for request in server.requests if request.path.endswith("completions")]
+        bodies = [
+            request.body for request in server.requests if request.path.endswith("completions")
+        ]
     assert sorted((sample.problem, sample.repeat) for sample in run.samples) == [
         (p, r) for p in range(12) for r in range(3)
     ]
@@ -64,7 +68,9 @@ def test_the_figures_are_those_of_the_samples(probe: Probe) -> None:
     assert figure["avg@5"]["value"] == pytest.approx(sum(map(sum, rows.values())) / 300)
     assert figure["accuracy (5 runs average)"]["value"] == figure["avg@5"]["value"]
     assert figure["pass@5"]["value"] == pytest.approx(sum(any(row) for row in rows.values()) / 60)
-    assert figure["cons@5"]["value"] == pytest.approx(sum(sum(row) > 2.5 for row in rows.values()) / 60)
+    assert figure["cons@5"]["value"] == pytest.approx(
+        sum(sum(row) > 2.5 for row in rows.values()) / 60
+    )
     for name in ("avg@5", "pass@5", "cons@5"):
         assert figure[name]["low"] <= figure[name]["value"] <= figure[name]["high"]
     tiers = figure["tiers"]
@@ -89,14 +95,18 @@ def test_the_folder_holds_the_run(probe: Probe) -> None:
      ("error-event", "EngineCore"), ("never-streams", "no chat completion"), ("redirect", "HTTP 307"),
      ("never-answers", "timed out"), ("stalls", "timed out")],
 )  # fmt: skip
-def test_failed_requests_are_named_and_never_silently_wrong(probe: Probe, fault: str, text: str) -> None:
+def test_failed_requests_are_named_and_never_silently_wrong(
+    probe: Probe, fault: str, text: str
+) -> None:
     patience = replace(QUICK, silence_s=1) if text == "timed out" else QUICK
     with Simulator(behaviour(faults=(fault,))) as server:
         run = probe(server.url, patience=patience)
     result = judged(run)["probe/completes"]
     assert result.outcome is Outcome.FAIL
     assert text in seen(result)
-    assert len(run.failed) == len(run.samples) <= 8 + 8, "it gives up on a server that fails in a row"
+    assert len(run.failed) == len(run.samples) <= 8 + 8, (
+        "it gives up on a server that fails in a row"
+    )
 
 
 @pytest.mark.process
@@ -171,7 +181,9 @@ def test_max_tokens_leaves_room_for_the_prompt(probe: Probe) -> None:
      (("ignores-sampling",), "degenerate", "warn", "same text"), (("no-done",), "completes", "pass", ""),
      (("cut-cleanly",), "completes", "warn", "did not end")],
 )  # fmt: skip
-def test_malfunctions_are_seen(probe: Probe, faults: tuple[str, ...], check: str, outcome: str, text: str) -> None:
+def test_malfunctions_are_seen(
+    probe: Probe, faults: tuple[str, ...], check: str, outcome: str, text: str
+) -> None:
     with Simulator(behaviour(faults=faults)) as server:
         run = probe(server.url)
     result = judged(run)[f"probe/{check}"]
@@ -223,7 +235,9 @@ def test_answers_that_do_not_depend_on_the_question_are_seen(
 ) -> None:
     with Simulator(behaviour(accuracy=even(1.0))) as server:
         run = probe(server.url, problems=40)
-    deaf = rewritten(run, lambda each: replace(each, text=text) if each.problem < 40 * share else each)
+    deaf = rewritten(
+        run, lambda each: replace(each, text=text) if each.problem < 40 * share else each
+    )
     assert judged(deaf)["probe/degenerate"].outcome.value == outcome
 
 
@@ -246,7 +260,9 @@ class Listener(Silent):
 def test_progress_says_how_far_it_is_and_what_it_sees(tmp_path: Path) -> None:
     listener = Listener()
     with Simulator(behaviour(accuracy=even(1.0), tokens_per_second=300)) as server:
-        settings = ProbeSettings(url=server.url, problems=12, samples=3, concurrency=4, patience=QUICK)
+        settings = ProbeSettings(
+            url=server.url, problems=12, samples=3, concurrency=4, patience=QUICK
+        )
         measure(settings, listener, tmp_path / "run")
     done = [count for _, count, _ in listener.lines]
     assert done == sorted(done)
@@ -264,7 +280,9 @@ def test_no_server_is_blocked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("settings", [{"url": "ftp://x"}, {"family": "none"}])
-def test_settings_that_cannot_be_used_are_refused(tmp_path: Path, settings: dict[str, object]) -> None:
+def test_settings_that_cannot_be_used_are_refused(
+    tmp_path: Path, settings: dict[str, object]
+) -> None:
     with pytest.raises(UsageError):
         measure(replace(ProbeSettings(url="http://127.0.0.1:9"), **settings), Silent(), tmp_path)  # type: ignore[arg-type]
 
@@ -273,8 +291,14 @@ def test_settings_that_cannot_be_used_are_refused(tmp_path: Path, settings: dict
 def test_figures_of_a_run_that_ended_early_come_from_the_complete_stretch(probe: Probe) -> None:
     with Simulator(behaviour()) as server:
         run = probe(server.url)
-    early = replace(run, samples=(*run.samples[:5], *run.samples[6:9]), grades=(*run.grades[:5], *run.grades[6:9]))
-    assert figures.grid(early).flat == tuple(sorted(range(5), key=lambda place: run.samples[place].problem))
+    early = replace(
+        run,
+        samples=(*run.samples[:5], *run.samples[6:9]),
+        grades=(*run.grades[:5], *run.grades[6:9]),
+    )
+    assert figures.grid(early).flat == tuple(
+        sorted(range(5), key=lambda place: run.samples[place].problem)
+    )
     rounds = replace(run, samples=run.samples[:30], grades=run.grades[:30])
     assert figures.grid(rounds).repeats == 2
     assert len(figures.grid(rounds).flat) == 24
@@ -282,9 +306,12 @@ def test_figures_of_a_run_that_ended_early_come_from_the_complete_stretch(probe:
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    "change", [{"samples": 4}, {"temperature": 0.1}, {"seed": 1}, {"problems": 15}, {"max_tokens": 77}]
+    "change",
+    [{"samples": 4}, {"temperature": 0.1}, {"seed": 1}, {"problems": 15}, {"max_tokens": 77}],
 )
-def test_a_run_is_not_continued_with_other_settings(probe: Probe, change: dict[str, object]) -> None:
+def test_a_run_is_not_continued_with_other_settings(
+    probe: Probe, change: dict[str, object]
+) -> None:
     with Simulator(behaviour()) as server:
         run = probe(server.url)
         with pytest.raises(UsageError, match=f"{next(iter(change))} .* changed"):
@@ -295,7 +322,10 @@ def test_a_run_is_not_continued_with_other_settings(probe: Probe, change: dict[s
 def test_a_run_is_not_continued_on_another_model(probe: Probe) -> None:
     with Simulator(behaviour()) as server:
         run = probe(server.url)
-    with Simulator(behaviour(model="another")) as server, pytest.raises(UsageError, match="'simulated'"):
+    with (
+        Simulator(behaviour(model="another")) as server,
+        pytest.raises(UsageError, match="'simulated'"),
+    ):
         resume(replace(run.settings, url=server.url), Silent(), run.folder)
 
 
@@ -312,7 +342,9 @@ def test_failed_requests_are_sent_again_on_resume(probe: Probe) -> None:
 
 
 def test_a_sample_reads_back_as_it_was_written(tmp_path: Path) -> None:
-    sample = Sample(order=0, problem=1, repeat=2, text="a\nb\u2028c\x00é", faults=("x",), completion_tokens=3)
+    sample = Sample(
+        order=0, problem=1, repeat=2, text="a\nb\u2028c\x00é", faults=("x",), completion_tokens=3
+    )
     journal = Journal(tmp_path / "j")
     journal.append(sample)
     journal.close()
@@ -330,7 +362,10 @@ def test_no_expression_is_graded_in_the_event_loop_that_reads_the_streams(
         return grading.grade(problem, text, finish_reason=finish_reason)
 
     monkeypatch.setattr(facts, "grade", graded)
-    rows = [{"question": f"Expand (x + {n})^2.", "answer": f"x^2 + {2 * n}x + {n * n}"} for n in range(1, 5)]
+    rows = [
+        {"question": f"Expand (x + {n})^2.", "answer": f"x^2 + {2 * n}x + {n * n}"}
+        for n in range(1, 5)
+    ]
     data = tmp_path / "expand.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with Simulator(behaviour(accuracy=even(1.0))) as server:

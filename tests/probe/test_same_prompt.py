@@ -60,7 +60,8 @@ def test_counts_that_differ_are_told(
 
 def test_another_prompt_is_shown_by_its_counts(tmp_path: Path) -> None:
     run = rewritten(
-        load(recorded(tmp_path / "run", 0.9)), lambda each: replace(each, prompt_tokens=MORE[each.repeat])
+        load(recorded(tmp_path / "run", 0.9)),
+        lambda each: replace(each, prompt_tokens=MORE[each.repeat]),
     )
     assert "87, 87, 104, 87, 87; so for 60 of 60 problems" in judged(run).findings[0].seen
 

@@ -35,7 +35,9 @@ def test_nine_looping_problems_of_120_are_not_surely_more_than_tolerated() -> No
 
 
 @pytest.mark.parametrize("limit", [GARBLED, TOLERATED, OPEN, LEFT_OPEN, NEVER_ENDS])
-def test_a_rate_at_the_limit_is_rarely_surely_above_it_however_alike_the_copies(limit: float) -> None:
+def test_a_rate_at_the_limit_is_rarely_surely_above_it_however_alike_the_copies(
+    limit: float,
+) -> None:
     # Exact over the binomial distribution; independent samples would give .029 at .05, copies pooled .147.
     above = sum(
         math.comb(PROBLEMS, k) * limit**k * (1 - limit) ** (PROBLEMS - k)

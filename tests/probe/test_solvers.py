@@ -50,7 +50,11 @@ def test_a_sample_is_fixed_by_its_number_and_the_seed(name: str) -> None:
 
 
 def test_the_parser_errs_on_hard_problems_only() -> None:
-    assert all(SOLVERS["parser"](asked(j, tier=tier)) == "42" for tier in ("easy", "medium") for j in range(50))
+    assert all(
+        SOLVERS["parser"](asked(j, tier=tier)) == "42"
+        for tier in ("easy", "medium")
+        for j in range(50)
+    )
     right = statistics.fmean(SOLVERS["parser"](asked(j)) == "42" for j in range(2000))
     assert right == pytest.approx(0.5, abs=0.05)
 
@@ -67,7 +71,9 @@ def test_errors_of_the_sticky_solver_stick_and_right_answers_do_not() -> None:
 @pytest.mark.parametrize("solver", ["parser", "iid", "sticky"])
 def test_the_published_table_is_reproduced_through_http(tmp_path: Path, solver: str) -> None:
     script = rig()
-    settings = ProbeSettings(url="", problems=script.PROBLEMS, samples=script.SAMPLES, seed=script.SEED)
+    settings = ProbeSettings(
+        url="", problems=script.PROBLEMS, samples=script.SAMPLES, seed=script.SEED
+    )
     problems = bank(settings)
     matrix = script.matrix_of(script.run(solver, problems, tmp_path / solver))
     assert [len(row) for row in matrix] == [20] * 120

@@ -20,14 +20,18 @@ def judged(run: ProbeRun) -> CheckResult:
 
 
 def spoilt_from(run: ProbeRun, order: int) -> ProbeRun:
-    return rewritten(run, lambda each: replace(each, text="The answer is -1.") if each.order >= order else each)
+    return rewritten(
+        run, lambda each: replace(each, text="The answer is -1.") if each.order >= order else each
+    )
 
 
 @pytest.mark.parametrize(
     ("begins", "outcome"),
     [(300, "pass"), (290, "pass"), (250, "fail"), (150, "fail"), (0, "pass")],
 )
-def test_answers_that_are_wrong_from_some_time_on_are_found(tmp_path: Path, begins: int, outcome: str) -> None:
+def test_answers_that_are_wrong_from_some_time_on_are_found(
+    tmp_path: Path, begins: int, outcome: str
+) -> None:
     """Of 300; where all are wrong, none is worse than another."""
     run = load(recorded(tmp_path / "run", 0.9))
     assert judged(spoilt_from(run, begins)).outcome.value == outcome
@@ -36,7 +40,9 @@ def test_answers_that_are_wrong_from_some_time_on_are_found(tmp_path: Path, begi
 def with_waits(run: ProbeRun, first_s: tuple[float, ...]) -> ProbeRun:
     """The run with these waits for the first text in its rounds, give or take a tenth."""
     dice = random.Random(3)
-    waited = (replace(each, first_s=first_s[each.repeat] * dice.uniform(0.9, 1.1)) for each in run.samples)
+    waited = (
+        replace(each, first_s=first_s[each.repeat] * dice.uniform(0.9, 1.1)) for each in run.samples
+    )
     return replace(run, samples=tuple(waited))
 
 
@@ -52,7 +58,9 @@ def with_waits(run: ProbeRun, first_s: tuple[float, ...]) -> ProbeRun:
 def test_first_texts_that_come_later_and_later_are_told(
     tmp_path: Path, first_s: tuple[float, ...], outcome: str
 ) -> None:
-    assert judged(with_waits(load(recorded(tmp_path / "run", 0.9)), first_s)).outcome.value == outcome
+    assert (
+        judged(with_waits(load(recorded(tmp_path / "run", 0.9)), first_s)).outcome.value == outcome
+    )
 
 
 def test_rounds_that_are_sent_at_once_wait_for_each_other(tmp_path: Path) -> None:

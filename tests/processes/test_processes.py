@@ -69,13 +69,18 @@ def test_descendants_marks_and_activity():
     token = uuid.uuid4().hex
     script = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'sum(range(5_000_000)); print(1, flush=True); import time; time.sleep(600)'])"
     parent = subprocess.Popen(
-        [sys.executable, "-c", script], env={**os.environ, "KIT_TEST_MARK": token}, stdout=subprocess.PIPE
+        [sys.executable, "-c", script],
+        env={**os.environ, "KIT_TEST_MARK": token},
+        stdout=subprocess.PIPE,
     )
     try:
         parent.stdout.readline()
         below = processes.descendants(parent.pid)
         assert len(below) == 1
-        assert {found.pid for found in processes.marked("KIT_TEST_MARK", token)} == {parent.pid, below[0].pid}
+        assert {found.pid for found in processes.marked("KIT_TEST_MARK", token)} == {
+            parent.pid,
+            below[0].pid,
+        }
         assert processes.activity([parent.pid, below[0].pid]).cpu_s > 0
         assert processes.process(parent.pid).command.startswith(sys.executable)
         assert processes.kill([*below]) == ()

@@ -31,9 +31,17 @@ def test_golden_summaries_and_results_are_reproduced_byte_for_byte(run: str) -> 
     dataset, version = first.split(",")[:2]
     found = list(folder.glob("results/*/*.json"))
     results = json.loads(found[0].read_text("utf-8")) if found else None
-    plain = None if results is None else {name: v for name, v in results.items() if name != "details"}
+    plain = (
+        None if results is None else {name: v for name, v in results.items() if name != "details"}
+    )
     report = ClientReport(
-        stamp=stamp, pid=1, dataset=dataset, version=version, predictions=(), results=plain, config={}
+        stamp=stamp,
+        pid=1,
+        dataset=dataset,
+        version=version,
+        predictions=(),
+        results=plain,
+        config={},
     )
     files = files_of(report)
     assert files[f"summary/{last.name}"] == last.read_bytes()
@@ -47,12 +55,22 @@ def test_golden_predictions_are_reproduced_byte_for_byte(run: str) -> None:
     records = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     predictions = tuple(
         Prediction(
-            id=r["id"], uuid=r["uuid"], origin_prompt=r["origin_prompt"], prediction=r["prediction"], gold=r["gold"]
+            id=r["id"],
+            uuid=r["uuid"],
+            origin_prompt=r["origin_prompt"],
+            prediction=r["prediction"],
+            gold=r["gold"],
         )
         for r in records
     )
     report = ClientReport(
-        stamp="s", pid=1, dataset="demo_gsm8k", version="-", predictions=predictions, results=None, config={}
+        stamp="s",
+        pid=1,
+        dataset="demo_gsm8k",
+        version="-",
+        predictions=predictions,
+        results=None,
+        config={},
     )
     assert files_of(report)[f"predictions/{report.model}/demo_gsm8k.jsonl"] == file.read_bytes()
 
@@ -61,7 +79,9 @@ def test_golden_failures_are_reproduced_byte_for_byte() -> None:
     run = recording("aisbench-golden/v3.1.20260630_truncated_stream_n5")
     (file,) = run.glob("predictions/*/*_failed.jsonl")
     records = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    failures = tuple(Failure(id=r["id"], input=r["input"], error_info=r["error_info"]) for r in records)
+    failures = tuple(
+        Failure(id=r["id"], input=r["input"], error_info=r["error_info"]) for r in records
+    )
     report = ClientReport(
         stamp="s",
         pid=1,
@@ -72,7 +92,9 @@ def test_golden_failures_are_reproduced_byte_for_byte() -> None:
         results=None,
         config={},
     )
-    assert files_of(report)[f"predictions/{report.model}/demo_gsm8k_failed.jsonl"] == file.read_bytes()
+    assert (
+        files_of(report)[f"predictions/{report.model}/demo_gsm8k_failed.jsonl"] == file.read_bytes()
+    )
 
 
 @pytest.mark.parametrize(
@@ -86,7 +108,9 @@ def test_golden_results_are_reproduced_to_the_last_bit(run: str) -> None:
     for line in file.read_text("utf-8").splitlines():
         record = json.loads(line)
         golds[record["id"]] = record["gold"]
-        rows.setdefault(record["id"], []).append(int(client_grade(record["prediction"], record["gold"])[1]))
+        rows.setdefault(record["id"], []).append(
+            int(client_grade(record["prediction"], record["gold"])[1])
+        )
     n = max(map(len, rows.values()))
     matrix = [rows.get(i, []) + [0] * (n - len(rows.get(i, []))) for i in range(max(rows) + 1)]
     (result,) = folder.glob("results/*/*.json")

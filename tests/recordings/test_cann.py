@@ -24,7 +24,10 @@ def text(name: str) -> str:
     ],
 )
 def test_recorded_drivers(name, version):
-    assert installed.driver(npu_machine({"/usr/local/Ascend/driver/version.info": text(name)})).version == version
+    assert (
+        installed.driver(npu_machine({"/usr/local/Ascend/driver/version.info": text(name)})).version
+        == version
+    )
 
 
 @pytest.mark.parametrize(
@@ -38,7 +41,9 @@ def test_recorded_drivers(name, version):
 )
 def test_recorded_toolkits(name, version):
     info = f"{LATEST}/aarch64-linux/ascend_toolkit_install.info"
-    found = installed.cann(npu_machine({info: text(name)}, {f"{LATEST}/*-linux/ascend_toolkit_install.info": info}))
+    found = installed.cann(
+        npu_machine({info: text(name)}, {f"{LATEST}/*-linux/ascend_toolkit_install.info": info})
+    )
     assert [(toolkit.path, toolkit.version) for toolkit in found.toolkits] == [(LATEST, version)]
 
 
@@ -50,7 +55,9 @@ def test_a_driver_elsewhere_is_found_where_the_installer_wrote_it_down():
 
 def test_what_stands_in_the_recorded_environment_counts_as_sourced():
     recorded = text("env_official_container_v0.10.0_310p.txt")
-    variables = dict(line.split("=", 1) for line in recorded.splitlines() if "=" in line and line[0] != "#")
+    variables = dict(
+        line.split("=", 1) for line in recorded.splitlines() if "=" in line and line[0] != "#"
+    )
     found = installed.cann(npu_machine(variables=variables))
     assert found.home == LATEST
     assert found.atb_sourced

@@ -28,9 +28,23 @@ def test_a_table_reads_as_a_person_reads_it(name):
     expected = as_read.TABLES[name]
     table = npu_smi.parse(text(name))
     assert (table.tool, table.driver) == expected["versions"]
-    columns = ("npu", "chip", "physical", "name", "health", "power_w", "temperature_c", "used_mib", "total_mib")
-    assert [tuple(getattr(chip, column) for column in columns) for chip in table.chips] == expected["chips"]
-    holders = None if table.holders is None else [dataclasses.astuple(holder) for holder in table.holders]
+    columns = (
+        "npu",
+        "chip",
+        "physical",
+        "name",
+        "health",
+        "power_w",
+        "temperature_c",
+        "used_mib",
+        "total_mib",
+    )
+    assert [tuple(getattr(chip, column) for column in columns) for chip in table.chips] == expected[
+        "chips"
+    ]
+    holders = (
+        None if table.holders is None else [dataclasses.astuple(holder) for holder in table.holders]
+    )
     assert holders == expected["holders"]
 
 
@@ -45,7 +59,9 @@ def test_no_recorded_file_is_left_out():
     known = {*as_read.TABLES, *as_read.ERRORS, *as_read.MAPPINGS, *as_read.FIELDS}
     known |= {*as_read.REFUSED, *as_read.PROCESS_MEMORY}
     names = {path.name for path in recording(FOLDER).iterdir()}
-    assert {name for name in names if not name.startswith("info-l_")} == known  # which the kit does not ask
+    assert {
+        name for name in names if not name.startswith("info-l_")
+    } == known  # which the kit does not ask
 
 
 @rows(

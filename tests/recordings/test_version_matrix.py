@@ -16,6 +16,7 @@ def test_the_rows_are_those_of_the_recorded_table():
             each[name] for name in ("cann", "torch", "torch_npu", "python")
         )
     recorded_rows = {
-        each["vllm_ascend"].removeprefix("v") for each in (*recorded["rows"], *recorded["derived_rows"])
+        each["vllm_ascend"].removeprefix("v")
+        for each in (*recorded["rows"], *recorded["derived_rows"])
     }
     assert recorded_rows < {row.vllm_ascend for row in stacks.rows()}

@@ -90,7 +90,11 @@ TRANSFORMERS = {
 
 
 def sdist(
-    index: Path, name: str, version: str, contents: Mapping[str, str], requires: tuple[str, ...] = ()
+    index: Path,
+    name: str,
+    version: str,
+    contents: Mapping[str, str],
+    requires: tuple[str, ...] = (),
 ) -> None:
     """A source release; its setup.py leaves a file beside the index if it is run."""
     setup = f"open({str(index / 'setup-py-ran')!r}, 'w').close()\nfrom setuptools import setup\nsetup()\n"
@@ -104,7 +108,11 @@ def sdist(
 
 
 def wheel(
-    index: Path, name: str, version: str, contents: Mapping[str, str], requires: tuple[str, ...] = ()
+    index: Path,
+    name: str,
+    version: str,
+    contents: Mapping[str, str],
+    requires: tuple[str, ...] = (),
 ) -> None:
     """A built release."""
     top = f"{name.replace('-', '_')}-{version}"

@@ -35,8 +35,20 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     index, before = folder / "index", folder / "before"
     index.mkdir()
     before.mkdir()
-    sdist(index, "vllm-ascend", "9.1.0rc1", {**releases.ASCEND, **releases.documented("9.0.0")}, releases.REQUIRES)
-    sdist(index, "vllm", "9.1.0", releases.VLLM, ("torch==2.99", "numba==0.65.0", "six>1; python_version>'3.11'"))
+    sdist(
+        index,
+        "vllm-ascend",
+        "9.1.0rc1",
+        {**releases.ASCEND, **releases.documented("9.0.0")},
+        releases.REQUIRES,
+    )
+    sdist(
+        index,
+        "vllm",
+        "9.1.0",
+        releases.VLLM,
+        ("torch==2.99", "numba==0.65.0", "six>1; python_version>'3.11'"),
+    )
     wheel(index, "transformers", "6.1.0", releases.TRANSFORMERS)
     for name in FILES:
         shutil.copy(DATA / name, before)
@@ -64,7 +76,9 @@ def after(made: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(made / "after", tmp_path / "after"))
 
 
-def added(data: Path, index: Path | None, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def added(
+    data: Path, index: Path | None, *words: str, **variables: str
+) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PIP_CONFIG_FILE": os.devnull, **variables}
     if index:
         environment |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(index)}
@@ -96,13 +110,19 @@ def test_a_release_becomes_a_row_and_its_vllm_is_catalogued(made: Path) -> None:
     assert next(iter(now["vllm_requires"].items())) == ("9.1.0", {"numba": "==0.65.0"})
     catalogue = json.loads((data / "vllm-9.1.0.json").read_bytes())
     assert ["--enable-warp"] in [option["flags"] for option in catalogue["options"]]
-    assert catalogue["variables"] == {"VLLM_WARP": {"choices": ["fast", "slow"]}, "VLLM_WARP_PATH": {}}
+    assert catalogue["variables"] == {
+        "VLLM_WARP": {"choices": ["fast", "slow"]},
+        "VLLM_WARP_PATH": {},
+    }
     last = json.loads((data / "architectures.json").read_bytes())["releases"][-1]
     assert (last["vllm"], last["transformers"], last["model_types"]) == ("9.1.0", "6.1.0", ["warp"])
     schemes = json.loads((data / "schemes.json").read_bytes())["releases"][0]
     assert (schemes["vllm_ascend"], schemes["methods"]) == ("9.1.0rc1", ["ascend", "mxfp8"])
     importable = read((data / "importable.json").read_text("ascii"))
-    assert importable["vllm"].having("vllm.utils.argparse_utils", "FlexibleArgumentParser") >= {"0.33.0", "9.1.0"}
+    assert importable["vllm"].having("vllm.utils.argparse_utils", "FlexibleArgumentParser") >= {
+        "0.33.0",
+        "9.1.0",
+    }
     assert "9.1.0" not in importable["vllm"].having("vllm.entrypoints.llm")
     assert importable["vllm_ascend"].having("vllm_ascend.utils") >= {"0.30.0rc2", "9.1.0rc1"}
     for words in (
@@ -137,7 +157,9 @@ def test_the_published_table_of_the_newest_release_comes_first(after: Path, inde
 
 
 def test_what_a_wheel_alone_does_not_say_is_asked_or_null(after: Path, index: Path) -> None:
-    package = {path: text for path, text in releases.ASCEND.items() if path.startswith("vllm_ascend/")}
+    package = {
+        path: text for path, text in releases.ASCEND.items() if path.startswith("vllm_ascend/")
+    }
     wheel(index, "vllm-ascend", "9.3.0", package, releases.REQUIRES)
     unknown = added(after, index, "9.3.0")
     assert unknown.returncode == 1
@@ -157,7 +179,11 @@ def test_a_release_that_is_not_there_changes_nothing(data: Path, index: Path) ->
 
 
 def test_without_a_network_it_says_so(data: Path) -> None:
-    nobody = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "1", "PIP_FIND_LINKS": ""}
+    nobody = {
+        "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
+        "PIP_RETRIES": "1",
+        "PIP_FIND_LINKS": "",
+    }
     done = added(data, None, "0.23.0", **nobody)
     assert done.returncode == 1
     assert "no network" in done.stderr
@@ -165,7 +191,11 @@ def test_without_a_network_it_says_so(data: Path) -> None:
 
 @pytest.mark.parametrize(
     ("word", "says"),
-    [("0.23.O", "is not a release"), ("numpy==1.0", "numpy is neither"), ("vllm==", "is not a release")],
+    [
+        ("0.23.O", "is not a release"),
+        ("numpy==1.0", "numpy is neither"),
+        ("vllm==", "is not a release"),
+    ],
 )
 def test_wrong_usage(word: str, says: str, data: Path) -> None:
     done = added(data, None, word)
@@ -173,7 +203,9 @@ def test_wrong_usage(word: str, says: str, data: Path) -> None:
     assert says in done.stderr
 
 
-def test_without_a_python_for_vllm_the_rest_is_added(data: Path, index: Path, tmp_path: Path) -> None:
+def test_without_a_python_for_vllm_the_rest_is_added(
+    data: Path, index: Path, tmp_path: Path
+) -> None:
     done = added(data, index, "vllm==9.1.0", "--engine-python", str(tmp_path / "none"))
     assert done.returncode == 0
     assert "no catalogue of options" in done.stdout
@@ -186,5 +218,7 @@ def test_the_default_row_is_what_its_release_says(data: Path) -> None:
     before = matrix(data)["rows"]
     environment = {name: os.environ[name] for name in ("PIP_CONFIG_FILE",) if name in os.environ}
     done = added(data, None, stacks.DEFAULT, **environment)
-    assert (done.returncode, done.stdout) == (0, f"vllm-ascend {stacks.DEFAULT}: no change\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, f"vllm-ascend {stacks.DEFAULT}: no change\n"), (
+        done.stderr
+    )
     assert matrix(data)["rows"] == before

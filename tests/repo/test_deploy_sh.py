@@ -28,7 +28,9 @@ def apply_fix(root: Path, command: str) -> None:
     """Run a fix as an author would, and commit what it changed."""
     git(root, "config", "user.name", "Author")
     git(root, "config", "user.email", "author@example.org")
-    subprocess.run(("bash", "-c", command.replace("git commit", "git commit -q -m fix")), cwd=root, check=True)
+    subprocess.run(
+        ("bash", "-c", command.replace("git commit", "git commit -q -m fix")), cwd=root, check=True
+    )
     git(root, "commit", "-qam", "fixed", "--allow-empty")
 
 
@@ -73,7 +75,10 @@ def test_a_folder_and_an_empty_file(tmp_path: Path):
     assert result.findings[0].seen == "deploy.sh is a folder"
     apply_fix(root, result.findings[0].fix)
     assert verdict(root, PRESENT).outcome is Outcome.PASS
-    assert verdict(folder(tmp_path / "b", {"deploy.sh": "\n"}), PRESENT).findings[0].seen == "deploy.sh is empty"
+    assert (
+        verdict(folder(tmp_path / "b", {"deploy.sh": "\n"}), PRESENT).findings[0].seen
+        == "deploy.sh is empty"
+    )
 
 
 def test_a_git_lfs_pointer_is_no_script(tmp_path: Path):
@@ -104,7 +109,9 @@ def test_a_link_within_the_repository_is_right(tmp_path: Path):
 
 
 def test_uncommitted_changes_warn(tmp_path: Path):
-    root = repository(tmp_path / "r", {"deploy.sh": "#!/bin/sh\nexec python3 launch.py\n", "b.py": ""})
+    root = repository(
+        tmp_path / "r", {"deploy.sh": "#!/bin/sh\nexec python3 launch.py\n", "b.py": ""}
+    )
     assert verdict(root, COMMITTED).outcome is Outcome.PASS
     folder(root, {"launch.py": "", "unrelated.txt": ""})
     (root / "b.py").write_text("changed")
@@ -120,7 +127,9 @@ def test_uncommitted_changes_warn(tmp_path: Path):
 
 
 def test_a_copy_with_windows_line_ends_warns_where_git_hides_them(tmp_path: Path):
-    root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, ".gitattributes": "*.sh text eol=lf\n"})
+    root = repository(
+        tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, ".gitattributes": "*.sh text eol=lf\n"}
+    )
     assert verdict(root, SYNTAX).outcome is Outcome.PASS
     (root / "deploy.sh").write_bytes(GOOD_SCRIPT.replace("\n", "\r\n").encode())
     result = verdict(root, SYNTAX)
@@ -132,9 +141,11 @@ def test_a_copy_with_windows_line_ends_warns_where_git_hides_them(tmp_path: Path
 RIGHT = {
     "posix": GOOD_SCRIPT,
     "a dot sources": "#!/bin/sh\n. ./env.sh\n" + LAUNCH,
-    "options in a case": '#!/bin/sh\ncase "${1:-}" in\n--port|-p) echo;;\n(-h) echo;;\nesac\n' + LAUNCH,
+    "options in a case": '#!/bin/sh\ncase "${1:-}" in\n--port|-p) echo;;\n(-h) echo;;\nesac\n'
+    + LAUNCH,
     "a backslash in a comment": "#!/bin/sh\n# a \\ \n" + LAUNCH,
-    "blanks after a backslash in a here-document": "#!/bin/sh\ncat <<E >x\na \\ \n--b\nE\n" + LAUNCH,
+    "blanks after a backslash in a here-document": "#!/bin/sh\ncat <<E >x\na \\ \n--b\nE\n"
+    + LAUNCH,
     "options in a here-document": "#!/bin/sh\ncat >c <<E\n--port 1\nE\n" + LAUNCH,
     "runs itself in bash": '#!/bin/sh\n[ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@"\na=(1 2)\n[[ x ]]\n'
     + LAUNCH,
@@ -158,7 +169,10 @@ def test_right_scripts_pass(tmp_path: Path, script: str | bytes):
 WARNED = {
     "no first line": (LAUNCH, "first line"),
     "first line too late": ("\n#!/bin/bash\n" + LAUNCH, "the first line is “”"),
-    "bash constructs under bash": ("#!/bin/bash\nset -o pipefail\na=(1)\n[[ $a ]]\n" + LAUNCH, "an array"),
+    "bash constructs under bash": (
+        "#!/bin/bash\nset -o pipefail\na=(1)\n[[ $a ]]\n" + LAUNCH,
+        "an array",
+    ),
     "source under sh": ("#!/bin/sh\nsource ./env.sh\n" + LAUNCH, "source"),
     "conditions under sh": ("#!/bin/sh\nif [[ -z $X ]]; then X=1; fi\n" + LAUNCH, "[["),
     "another shell": ("#!/bin/zsh\n" + LAUNCH, "zsh"),
@@ -167,8 +181,14 @@ WARNED = {
     "curly quotes": ("#!/bin/sh\nexec vllm serve “$MODEL_PATH” --port 8000\n", "U+201C"),
     "a blank that is none": ("#!/bin/sh\nexec vllm\u00a0serve x --port 8000\n", "U+00A0"),
     "crlf in a comment": ("#!/bin/sh\n# a\r\n" + LAUNCH, "comment"),
-    "a blank after a backslash in what is printed": ("#!/bin/sh\necho a \\ \n" + LAUNCH, "blank after it"),
-    "a comment in a command": ("#!/bin/sh\nvllm serve x \\\n# c\n  --port 8000\n", "separate command"),
+    "a blank after a backslash in what is printed": (
+        "#!/bin/sh\necho a \\ \n" + LAUNCH,
+        "blank after it",
+    ),
+    "a comment in a command": (
+        "#!/bin/sh\nvllm serve x \\\n# c\n  --port 8000\n",
+        "separate command",
+    ),
     "a forgotten backslash": ("#!/bin/sh\nvllm serve x\n  --port 8000\n", "separate command"),
     "an endless script": ("#!/bin/sh\n" + "# x\n" * 100_000 + LAUNCH, "longer"),
 }
@@ -192,8 +212,16 @@ WRONG = {
     "if without fi": ("#!/bin/bash\nif true; then\n" + LAUNCH, 4, "syntax error"),
     "a quote without end": ("#!/bin/bash\necho 'a\n" + LAUNCH, 2, "unexpected"),
     "a stray brace": ("#!/bin/bash\n}\n" + LAUNCH, 2, "}"),
-    "a blank after a backslash": ("#!/bin/sh\nvllm serve x \\ \n  --port 8000\n", 2, "blank after it"),
-    "a tab after a backslash": ("#!/bin/sh\nvllm serve x \\\t\n  --port 8000\n", 2, "blank after it"),
+    "a blank after a backslash": (
+        "#!/bin/sh\nvllm serve x \\ \n  --port 8000\n",
+        2,
+        "blank after it",
+    ),
+    "a tab after a backslash": (
+        "#!/bin/sh\nvllm serve x \\\t\n  --port 8000\n",
+        2,
+        "blank after it",
+    ),
     "lost options of another command": (
         "#!/bin/sh\npip install \\\n# c\n -r a.txt\n" + LAUNCH,
         4,
@@ -204,7 +232,9 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("script", "line", "words"), WRONG.values(), ids=WRONG.keys())
-def test_wrong_scripts_fail_with_their_line(tmp_path: Path, script: str | bytes, line: int, words: str):
+def test_wrong_scripts_fail_with_their_line(
+    tmp_path: Path, script: str | bytes, line: int, words: str
+):
     result = verdict(folder(tmp_path, {"deploy.sh": script}), SYNTAX)
     assert result.outcome is Outcome.FAIL, result.findings
     told = seen(result, Level.FAIL)
@@ -226,10 +256,16 @@ def test_a_misspelt_shell_is_repaired_by_its_first_line(tmp_path: Path, first: s
 
 
 @needs_dash
-@pytest.mark.parametrize("line", ["a=(1)", "f() { x; }; cat <(f)", "cat <<< x", "function f() { x; }"])
+@pytest.mark.parametrize(
+    "line", ["a=(1)", "f() { x; }; cat <(f)", "cat <<< x", "function f() { x; }"]
+)
 def test_what_dash_refuses_fails_under_sh_and_warns_under_bash(tmp_path: Path, line: str):
-    under_sh = verdict(folder(tmp_path / "a", {"deploy.sh": f"#!/bin/sh\n{line}\n{LAUNCH}"}), SYNTAX)
-    under_bash = verdict(folder(tmp_path / "b", {"deploy.sh": f"#!/bin/bash\n{line}\n{LAUNCH}"}), SYNTAX)
+    under_sh = verdict(
+        folder(tmp_path / "a", {"deploy.sh": f"#!/bin/sh\n{line}\n{LAUNCH}"}), SYNTAX
+    )
+    under_bash = verdict(
+        folder(tmp_path / "b", {"deploy.sh": f"#!/bin/bash\n{line}\n{LAUNCH}"}), SYNTAX
+    )
     assert (under_sh.outcome, under_bash.outcome) == (Outcome.FAIL, Outcome.WARN)
     assert "#!/bin/bash" in under_sh.findings[0].fix
 
@@ -247,7 +283,9 @@ def test_the_fix_for_bash_makes_it_pass(tmp_path: Path):
     (finding,) = verdict(folder(tmp_path, {"deploy.sh": script}), SYNTAX).findings
     repaired = edited(script, finding)
     assert verdict(folder(tmp_path, {"deploy.sh": repaired}), SYNTAX).outcome is Outcome.PASS
-    ran = subprocess.run(("dash", "-c", f"{finding.edits[0].new}\nexit 3"), check=False, capture_output=True)
+    ran = subprocess.run(
+        ("dash", "-c", f"{finding.edits[0].new}\nexit 3"), check=False, capture_output=True
+    )
     assert ran.returncode != 0
 
 
@@ -276,7 +314,9 @@ def test_no_executable_bit(tmp_path: Path):
 @pytest.mark.parametrize("broken", ["the executable bit", "the ends of lines"])
 def test_the_fix_of_a_commit_is_committed_and_leaves_nothing_to_commit(tmp_path: Path, broken: str):
     of_the_bit = broken == "the executable bit"
-    root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT if of_the_bit else WRONG["crlf"][0]})
+    root = repository(
+        tmp_path / "r", {"deploy.sh": GOOD_SCRIPT if of_the_bit else WRONG["crlf"][0]}
+    )
     (root / "deploy.sh").chmod(0o644 if of_the_bit else 0o755)
     git(root, "config", "user.name", "Author")
     git(root, "config", "user.email", "author@example.org")

@@ -24,7 +24,9 @@ def test_a_folder_that_is_none_is_wrong_usage(tmp_path: Path):
 
 @pytest.mark.process
 def test_the_commit_counts_and_not_the_working_copy(tmp_path: Path):
-    root = repository(tmp_path / "r ä", {"deploy.sh": GOOD_SCRIPT, "ü.txt": "old\n", ".gitignore": "*.bin\n"})
+    root = repository(
+        tmp_path / "r ä", {"deploy.sh": GOOD_SCRIPT, "ü.txt": "old\n", ".gitignore": "*.bin\n"}
+    )
     (root / "ü.txt").write_text("new\n")
     (root / "more.py").write_text("")
     (root / "w.bin").write_text("")
@@ -32,7 +34,12 @@ def test_the_commit_counts_and_not_the_working_copy(tmp_path: Path):
     assert found.commit == git(root, "rev-parse", "HEAD").strip()
     assert (found.changed, found.untracked, found.ignored) == (("ü.txt",), ("more.py",), ("w.bin",))
     with export(found) as copy:
-        assert sorted(path.name for path in copy.iterdir()) == [".git", ".gitignore", "deploy.sh", "ü.txt"]
+        assert sorted(path.name for path in copy.iterdir()) == [
+            ".git",
+            ".gitignore",
+            "deploy.sh",
+            "ü.txt",
+        ]
         assert (copy / "ü.txt").read_text() == "old\n"
         assert stat.S_IMODE((copy / "deploy.sh").stat().st_mode) & 0o111
         assert git(copy, "status", "--short") == ""
@@ -50,7 +57,9 @@ def test_a_repository_may_be_called_anything(tmp_path: Path, name: str):
 
 @pytest.mark.process
 def test_pending_changes_are_those_of_commit_a(tmp_path: Path):
-    root = repository(tmp_path / "r", {"deploy.sh": "#!/bin/sh\nexit 1\n", "gone.txt": "", "kept.txt": ""})
+    root = repository(
+        tmp_path / "r", {"deploy.sh": "#!/bin/sh\nexit 1\n", "gone.txt": "", "kept.txt": ""}
+    )
     (root / "deploy.sh").write_text(GOOD_SCRIPT)
     (root / "gone.txt").unlink()
     (root / "untracked.txt").write_text("")
@@ -60,12 +69,18 @@ def test_pending_changes_are_those_of_commit_a(tmp_path: Path):
     with export(pending) as copy:
         assert {path.name for path in copy.iterdir()} == {".git", "deploy.sh", "kept.txt"}
         assert (copy / "deploy.sh").read_text() == GOOD_SCRIPT
-    assert git(root, "diff", "--cached", "--name-only") == "", "the author's own index is left alone"
+    assert git(root, "diff", "--cached", "--name-only") == "", (
+        "the author's own index is left alone"
+    )
 
 
 @pytest.mark.process
 def test_line_ends_are_those_of_a_fresh_clone(tmp_path: Path):
-    files = {"deploy.sh": GOOD_SCRIPT, ".gitattributes": "*.bat eol=crlf\nsecret export-ignore\n", "secret": "s"}
+    files = {
+        "deploy.sh": GOOD_SCRIPT,
+        ".gitattributes": "*.bat eol=crlf\nsecret export-ignore\n",
+        "secret": "s",
+    }
     root = repository(tmp_path / "r", {**files, "a.bat": "one\ntwo\n"})
     with export(read_submission(root)) as copy:
         assert (copy / "a.bat").read_bytes() == b"one\r\ntwo\r\n"
@@ -84,7 +99,9 @@ def test_a_checkout_with_crlf_of_a_file_stored_with_lf_is_no_change(tmp_path: Pa
 @pytest.mark.process
 def test_nothing_that_the_repository_configures_runs(tmp_path: Path):
     bait = tmp_path / "ran"
-    root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, ".gitattributes": "* filter=evil diff=evil\n"})
+    root = repository(
+        tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, ".gitattributes": "* filter=evil diff=evil\n"}
+    )
     command = f"touch {bait}; cat"
     for key in (
         "core.fsmonitor",
@@ -174,7 +191,9 @@ def test_a_large_file_keeps_its_size_and_takes_no_room(tmp_path: Path):
 @pytest.mark.process
 def test_large_files_of_the_working_copy_are_not_read(tmp_path: Path):
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 900000000000\n"
-    root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, "model.safetensors": pointer, "b.txt": "old"})
+    root = repository(
+        tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, "model.safetensors": pointer, "b.txt": "old"}
+    )
     with (root / "model.safetensors").open("r+b") as file:
         file.truncate(900 * 10**9)
     (root / "b.txt").write_text("new")
@@ -220,7 +239,9 @@ def test_a_damaged_repository_is_named_and_no_traceback(tmp_path: Path):
         ({}, "deploy.sh", Kind.LINK_OUT),
     ],
 )
-def test_what_stands_at_deploy_sh(tmp_path: Path, files: dict[str, str], link: str | None, kind: Kind):
+def test_what_stands_at_deploy_sh(
+    tmp_path: Path, files: dict[str, str], link: str | None, kind: Kind
+):
     folder(tmp_path, {"outside.sh": GOOD_SCRIPT})
     root = folder(tmp_path / "r", files)
     if link:
@@ -239,8 +260,15 @@ def test_what_stands_at_deploy_sh(tmp_path: Path, files: dict[str, str], link: s
 def test_the_model_card(tmp_path: Path):
     card = "---\npipeline_tag: text-generation\nlicense: apache-2.0\nbase_model:\n- a/b\n---\n# x\n"
     found = read_submission(folder(tmp_path / "a", {"README.md": card})).card
-    assert (found.present, found.task, found.task_key, found.error) == (True, "text-generation", "pipeline_tag", "")
-    other = read_submission(folder(tmp_path / "e", {"README.md": "---\ntask: any-to-any\n---\n"})).card
+    assert (found.present, found.task, found.task_key, found.error) == (
+        True,
+        "text-generation",
+        "pipeline_tag",
+        "",
+    )
+    other = read_submission(
+        folder(tmp_path / "e", {"README.md": "---\ntask: any-to-any\n---\n"})
+    ).card
     assert (other.task, other.task_key) == ("any-to-any", "task")
     long = f"---\n# {'x' * MAX_FRONT_MATTER_CHARS}\ntask: any-to-any\n---\n"
     assert "longer than" in read_submission(folder(tmp_path / "f", {"README.md": long})).card.error

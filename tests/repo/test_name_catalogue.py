@@ -73,14 +73,20 @@ def catalogued(*releases: tuple[str, Path]) -> Importable:
     return read(maker.text(data))["vllm"]
 
 
-def test_the_names_are_those_that_an_import_finds(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_names_are_those_that_an_import_finds(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     known = catalogued(("1.0", tree))
     monkeypatch.syspath_prepend(str(tree))
     before = set(sys.modules)
     try:
         for module in ("vllm", "vllm.engine", "vllm.stars", "vllm.deeper"):
             real = importlib.import_module(module)
-            public = {name for name in vars(real) if not name.startswith("_")} - {"os", "plain", "typing"}
+            public = {name for name in vars(real) if not name.startswith("_")} - {
+                "os",
+                "plain",
+                "typing",
+            }
             submodules = {name for name in public if f"{module}.{name}" in sys.modules}
             found = known.names(module, "1.0")
             lazy = {name for name in found if not name.startswith("_") and hasattr(real, name)}
@@ -120,4 +126,6 @@ def test_releases_share_the_lines_that_do_not_change(tree: Path) -> None:
     assert known.having("vllm", "second") == {"3.0"}
     assert known.having("vllm.engine") == {"1.0", "2.0"}
     assert known.modules["vllm.stars"] == {"1.0..2.0": "star / deep"}
-    assert json.dumps(known.modules) == json.dumps(catalogued(*releases, ("3.0", tree / "other")).modules)
+    assert json.dumps(known.modules) == json.dumps(
+        catalogued(*releases, ("3.0", tree / "other")).modules
+    )

@@ -22,7 +22,11 @@ PAGES = [page for page in pages("repo") if page.id != COMMITS]
 
 def tree(files: dict[str, str]) -> dict[str, str]:
     """The files of a page, with the deploy.sh that it does not show."""
-    return files if any(name.endswith("deploy.sh") for name in files) else {"deploy.sh": GOOD_SCRIPT, **files}
+    return (
+        files
+        if any(name.endswith("deploy.sh") for name in files)
+        else {"deploy.sh": GOOD_SCRIPT, **files}
+    )
 
 
 def repaired(shown: Example) -> dict[str, str]:
@@ -32,12 +36,15 @@ def repaired(shown: Example) -> dict[str, str]:
     return {
         name: text
         for name, text in shown.right.items()
-        if not ("/" in name and Path(name).name in names) and not any(fnmatch(name, each) for each in ignored)
+        if not ("/" in name and Path(name).name in names)
+        and not any(fnmatch(name, each) for each in ignored)
     }
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.id.removeprefix("repo/"))
-def test_a_check_objects_to_its_example_and_not_to_the_repaired_one(page: catalogue.Page, tmp_path: Path) -> None:
+def test_a_check_objects_to_its_example_and_not_to_the_repaired_one(
+    page: catalogue.Page, tmp_path: Path
+) -> None:
     shown = example(page)
     before = judged(read_submission(repository(tmp_path / "wrong", tree(shown.wrong))), page.id)
     assert before.findings
@@ -57,5 +64,7 @@ def test_the_example_of_uncommitted_changes_is_what_git_prints(tmp_path: Path) -
         done = subprocess.run(
             ["sh", "-ec", "\n".join(commands)], cwd=root, capture_output=True, text=True, check=True
         )
-        assert done.stdout == "".join(f"{line}\n" for line in text.splitlines() if not line.startswith("$ "))
+        assert done.stdout == "".join(
+            f"{line}\n" for line in text.splitlines() if not line.startswith("$ ")
+        )
         assert judged(read_submission(root), COMMITS).outcome is outcome

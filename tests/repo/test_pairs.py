@@ -18,7 +18,10 @@ WRONG = {
     "repo/deploy-sh-present": ({"deploy.sh": "", "scripts/deploy.sh": GOOD_SCRIPT}, Outcome.FAIL),
     "repo/committed": ({}, Outcome.WARN),
     "repo/deploy-sh-syntax": ({"deploy.sh": "#!/bin/sh\nif true; then\n"}, Outcome.FAIL),
-    "repo/no-secrets": ({"serve.sh": "export HF_TOKEN=hf_aZ3kQ9wLxP7rT2vB8nM4cJ6yD1sF5gH0\n"}, Outcome.WARN),
+    "repo/no-secrets": (
+        {"serve.sh": "export HF_TOKEN=hf_aZ3kQ9wLxP7rT2vB8nM4cJ6yD1sF5gH0\n"},
+        Outcome.WARN,
+    ),
     "repo/settings-parse": ({"adapter.toml": "dtype = \n"}, Outcome.FAIL),
     "repo/requirements-parse": ({"requirements.txt": "einops ==== 1\n"}, Outcome.FAIL),
     "repo/requirements-provided": ({"requirements.txt": "torch==2.1.0\n"}, Outcome.WARN),
@@ -31,7 +34,9 @@ def test_it_fires_on_what_is_wrong_and_passes_on_what_is_right(check, tmp_path: 
     changed, outcome = WRONG[check.id]
     wrong = repository(tmp_path / "wrong", {**GOOD, **changed})
     if not changed:
-        (wrong / "deploy.sh").write_text(f"{GOOD_SCRIPT}# changed after the commit\n", encoding="utf-8")
+        (wrong / "deploy.sh").write_text(
+            f"{GOOD_SCRIPT}# changed after the commit\n", encoding="utf-8"
+        )
     found = judged(read_submission(wrong), check.id)
     assert (found.outcome, bool(found.findings)) == (outcome, True), found.findings
     right = judged(read_submission(repository(tmp_path / "right", GOOD)), check.id)

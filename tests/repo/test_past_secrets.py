@@ -23,7 +23,9 @@ def committed(root: Path, files: dict[str, str], message: str) -> None:
 
 def cleaned(root: Path) -> Path:
     """A repository whose second commit removes a key, and whose third changes something else."""
-    repository(root, {"deploy.sh": f"#!/bin/sh\nexport HF_TOKEN={KEY}\n{GOOD_SCRIPT}", "README.md": "x\n"})
+    repository(
+        root, {"deploy.sh": f"#!/bin/sh\nexport HF_TOKEN={KEY}\n{GOOD_SCRIPT}", "README.md": "x\n"}
+    )
     committed(root, {"deploy.sh": GOOD_SCRIPT}, "Remove the key")
     committed(root, {"README.md": "y\n"}, "Say more")
     return root
@@ -45,7 +47,9 @@ def test_a_key_that_a_later_commit_removed_has_to_be_revoked(tmp_path: Path) -> 
 
 
 def test_a_key_that_is_still_there_is_told_once(tmp_path: Path) -> None:
-    root = repository(tmp_path / "r", {"deploy.sh": f"#!/bin/sh\nexport HF_TOKEN={KEY}\n{GOOD_SCRIPT}"})
+    root = repository(
+        tmp_path / "r", {"deploy.sh": f"#!/bin/sh\nexport HF_TOKEN={KEY}\n{GOOD_SCRIPT}"}
+    )
     committed(root, {"README.md": "y\n"}, "Say more")
     assert seen(judged(read_submission(root), CHECK), Level.WARN) == [
         "deploy.sh:2 export HF_TOKEN=removed, where “removed” stands for the secret"

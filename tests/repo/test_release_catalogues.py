@@ -100,7 +100,9 @@ TAKEN = "def f(self, alibi_slopes, logits_soft_cap: float):\n    self.alibi_slop
 def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     yield ROOT / "scripts"
-    for name in [name for name in sys.modules if name.startswith(("make_", "release_", "check_hand"))]:
+    for name in [
+        name for name in sys.modules if name.startswith(("make_", "release_", "check_hand"))
+    ]:
         sys.modules.pop(name)
 
 
@@ -119,7 +121,9 @@ def script(name: str) -> ModuleType:
 
 @pytest.mark.usefixtures("scripts")
 def test_keys_that_a_release_declares(tmp_path: Path) -> None:
-    row = script("make_config_catalogue").row("9.1.0", written(tmp_path, vllm_ascend__ascend_config=DECLARED))
+    row = script("make_config_catalogue").row(
+        "9.1.0", written(tmp_path, vllm_ascend__ascend_config=DECLARED)
+    )
     assert row["groups"] == {"": ["one", "part_config", "refresh"], "part_config": ["enabled"]}
     assert row["refusals"] == {"": 'Unknown keys are rejected (extra="forbid"); a typo fails fast.'}
     assert row["endings"] == ["one needs a decode node."]
@@ -151,14 +155,20 @@ def test_a_rule_gets_the_releases_that_have_its_sentence() -> None:
 
 @pytest.mark.usefixtures("scripts")
 def test_notes_have_dates_restrictions_and_known_issues(tmp_path: Path) -> None:
-    found = script("make_notes_catalogue").notes(written(tmp_path, docs__source__user_guide__release_notes=NOTES))
+    found = script("make_notes_catalogue").notes(
+        written(tmp_path, docs__source__user_guide__release_notes=NOTES)
+    )
     assert [(each["vllm_ascend"], each["released"], each["restricted_to"]) for each in found] == [
         ("9.1.0rc2", "2026-10-13", ["Kimi K9", "GLM-9.2"]),
         ("9.1.0rc1", "2026-10-11", ["Kimi K9", "GLM-9.2"]),
         ("9.0.0", "2026-08-16", []),
     ]
     assert found[1]["known_issues"] == [
-        {"said": "Do not set `enable_warp` with logprobs.", "issues": [77], "names": ["enable_warp"]}
+        {
+            "said": "Do not set `enable_warp` with logprobs.",
+            "issues": [77],
+            "names": ["enable_warp"],
+        }
     ]
 
 
@@ -209,11 +219,20 @@ def test_the_changelog_names_the_releases(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("scripts")
 def test_what_a_release_contradicts_in_the_files_written_by_hand(tmp_path: Path) -> None:
     check = script("check_hand_written")
-    tree = written(tmp_path, vllm_ascend__ascend_config=DECLARED, docs__source__tutorials__models__Warp="# Warp")
+    tree = written(
+        tmp_path,
+        vllm_ascend__ascend_config=DECLARED,
+        docs__source__tutorials__models__Warp="# Warp",
+    )
     said = "\n".join(check.contradictions("0.23.0", tree))
-    assert ">=0.19.1rc1 has 0.23.0 in its range: on a 310P the state of linear attention is float16 alone" in said
+    assert (
+        ">=0.19.1rc1 has 0.23.0 in its range: on a 310P the state of linear attention is float16 alone"
+        in said
+    )
     assert "0.23.0 has no more “Expert Parallel is not supported on 310P”" in said
     assert "its repair sets VLLM_ASCEND_ENABLE_NZ, which is not read" in said
     assert "tutorials without a recipe: Warp.md" in said
     noted = json.loads(check.NOTED.read_bytes())
-    assert all(f"{name} (looked through for {each['release']}" in said for name, each in noted.items())
+    assert all(
+        f"{name} (looked through for {each['release']}" in said for name, each in noted.items()
+    )

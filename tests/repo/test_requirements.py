@@ -20,7 +20,11 @@ from healthcheck.stages.repo.specifiers import satisfiable
 from tests.support.repositories import GOOD_SCRIPT, folder, judged, repository, seen
 from tests.support.rows import rows
 
-PARSE, PROVIDED, STACK = "repo/requirements-parse", "repo/requirements-provided", "repo/requirements-stack"
+PARSE, PROVIDED, STACK = (
+    "repo/requirements-parse",
+    "repo/requirements-provided",
+    "repo/requirements-stack",
+)
 P, W, F, S = Outcome.PASS, Outcome.WARN, Outcome.FAIL, Outcome.SKIP
 HASH = "sha256:" + "0123456789abcdef" * 4
 
@@ -116,11 +120,16 @@ CASES = {
 @pytest.mark.process
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_every_file_is_told_what_is_wrong_with_it(tmp_path: Path, case: Case):
-    root = folder(tmp_path, {"deploy.sh": GOOD_SCRIPT, "requirements.txt": case.text, **case.others})
+    root = folder(
+        tmp_path, {"deploy.sh": GOOD_SCRIPT, "requirements.txt": case.text, **case.others}
+    )
     submission = read_submission(root)
     results = [judged(submission, each) for each in (PARSE, PROVIDED, STACK)]
     told = " | ".join(
-        one for result in results for level in (Level.FAIL, Level.WARN) for one in seen(result, level)
+        one
+        for result in results
+        for level in (Level.FAIL, Level.WARN)
+        for one in seen(result, level)
     )
     told += " | ".join(found.expected for result in results for found in result.findings)
     assert tuple(result.outcome for result in results) == case.outcomes, told
@@ -157,7 +166,9 @@ def test_pip_itself_refuses_what_is_refused(tmp_path: Path):
         path.parent.mkdir()
         path.write_bytes(case.text.encode() if isinstance(case.text, str) else case.text)
         paths[str(path)] = name
-    done = subprocess.run((sys.executable, "-c", PIP_READS, *paths), capture_output=True, check=True, cwd=tmp_path)
+    done = subprocess.run(
+        (sys.executable, "-c", PIP_READS, *paths), capture_output=True, check=True, cwd=tmp_path
+    )
     answers = {paths[path]: refused for path, refused in json.loads(done.stdout).items()}
     assert answers == {name: case.pip_refuses for name, case in asked.items()}
 
@@ -166,7 +177,9 @@ def test_pip_itself_refuses_what_is_refused(tmp_path: Path):
 def test_no_file_is_right_and_a_near_name_is_not(tmp_path: Path):
     none = read_submission(folder(tmp_path / "a", {"deploy.sh": GOOD_SCRIPT}))
     assert [judged(none, each).outcome for each in (PARSE, PROVIDED, STACK)] == [P, S, S]
-    near = read_submission(folder(tmp_path / "b", {"deploy.sh": GOOD_SCRIPT, "requirement.txt": "numpy==2.0\n"}))
+    near = read_submission(
+        folder(tmp_path / "b", {"deploy.sh": GOOD_SCRIPT, "requirement.txt": "numpy==2.0\n"})
+    )
     assert "requirement.txt" in seen(judged(near, PARSE), Level.WARN)[0]
     used = {"deploy.sh": "#!/bin/sh\npip install -r requirement.txt\n", "requirement.txt": ""}
     assert judged(read_submission(folder(tmp_path / "c", used)), PARSE).outcome is P
@@ -174,7 +187,10 @@ def test_no_file_is_right_and_a_near_name_is_not(tmp_path: Path):
 
 @pytest.mark.process
 def test_a_folder_and_a_link_out(tmp_path: Path):
-    assert judged(read_submission(folder(tmp_path / "a", {"requirements.txt/x": ""})), PARSE).outcome is F
+    assert (
+        judged(read_submission(folder(tmp_path / "a", {"requirements.txt/x": ""})), PARSE).outcome
+        is F
+    )
     root = folder(tmp_path / "b", {"deploy.sh": GOOD_SCRIPT})
     (root / "requirements.txt").symlink_to("/etc/passwd")
     submission = read_submission(root)
@@ -200,14 +216,19 @@ def test_an_include_that_is_a_link_out_is_not_read(tmp_path: Path):
     ],
 )  # fmt: skip
 def test_what_deploy_sh_installs_itself(tmp_path: Path, line: str, package: str):
-    result = judged(read_submission(folder(tmp_path, {"deploy.sh": f"#!/bin/sh\n{line}\nexec vllm\n"})), PROVIDED)
+    result = judged(
+        read_submission(folder(tmp_path, {"deploy.sh": f"#!/bin/sh\n{line}\nexec vllm\n"})),
+        PROVIDED,
+    )
     assert result.outcome is (W if package else S)
     assert not package or result.findings[0].seen == f"pip install {package}"
 
 
 @pytest.mark.process
 def test_another_row_of_the_matrix(tmp_path: Path):
-    root = folder(tmp_path, {"deploy.sh": GOOD_SCRIPT, "requirements.txt": "transformers==4.57.6\n"})
+    root = folder(
+        tmp_path, {"deploy.sh": GOOD_SCRIPT, "requirements.txt": "transformers==4.57.6\n"}
+    )
     assert judged(read_submission(root), STACK).outcome is W
     assert judged(read_submission(root, stack="0.18.0"), STACK).outcome is P
     folder(root, {".copier-answers.yml": "stack: 0.18.0\n"})
@@ -226,7 +247,22 @@ def test_any_bytes_are_read(data: bytes):
         entry.applies()
 
 
-LINES = ("numpy==1.0", "-r a.txt", "--hash=x", "\\\n", "\n", "#", " ", ";", "@", "https://", "-e", "[a]", "==", "é")
+LINES = (
+    "numpy==1.0",
+    "-r a.txt",
+    "--hash=x",
+    "\\\n",
+    "\n",
+    "#",
+    " ",
+    ";",
+    "@",
+    "https://",
+    "-e",
+    "[a]",
+    "==",
+    "é",
+)
 
 
 @given(st.lists(st.sampled_from(LINES), max_size=25).map("".join))

@@ -102,7 +102,12 @@ AGAIN = "if quant_method == FP8_METHOD"
     [
         ("", "", "", {}),
         (FORGETS, EXPANDS, "", {"any": "expanded", "950": "expanded"}),
-        (FORGETS, EXPANDS, f"{AGAIN} and device() == AscendDeviceType.A5: ...", {"any": "expanded"}),
+        (
+            FORGETS,
+            EXPANDS,
+            f"{AGAIN} and device() == AscendDeviceType.A5: ...",
+            {"any": "expanded"},
+        ),
         (FORGETS, EXPANDS, f"{AGAIN}: ...", {}),
         (FORGETS, "", f"{AGAIN}: ...", {"any": "disputed", "950": "disputed"}),
     ],
@@ -123,7 +128,10 @@ def test_a_row_takes_the_place_of_the_older_one(tmp_path: Path) -> None:
     script = importlib.import_module("make_scheme_catalogue")
     known = [{"vllm_ascend": "0.9.1", "n": 1}, {"vllm_ascend": "0.10.0rc1", "n": 1}]
     written = json.loads(script.text(known, [{"vllm_ascend": "0.9.1", "n": 2}]))["releases"]
-    assert [(each["vllm_ascend"], each["n"]) for each in written] == [("0.10.0rc1", 1), ("0.9.1", 2)]
+    assert [(each["vllm_ascend"], each["n"]) for each in written] == [
+        ("0.10.0rc1", 1),
+        ("0.9.1", 2),
+    ]
 
 
 @rows("release", [row.vllm_ascend for row in stacks.rows()])
@@ -173,7 +181,9 @@ def test_each_documented_launch_has_its_scheme_on_its_chip() -> None:
         for release in recipe["releases"] if "modelslim" in model else ():
             registry = schemes.registry(release)
             assert registry
-            missing += [] if label in registry.of_chip(chip) else [(recipe["model"], chip, release, label)]
+            missing += (
+                [] if label in registry.of_chip(chip) else [(recipe["model"], chip, release, label)]
+            )
     assert missing == []
 
 

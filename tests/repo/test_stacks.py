@@ -34,7 +34,12 @@ def test_every_row_can_be_used():
 def test_the_default_row():
     row = stacks.row("v0.23.0.post1")
     assert row is stacks.row()
-    assert (row.vllm, row.cann, row.torch, row.torch_npu) == (("0.23.0",), "9.1.0", "2.10.0", "2.10.0.post4")
+    assert (row.vllm, row.cann, row.torch, row.torch_npu) == (
+        ("0.23.0",),
+        "9.1.0",
+        "2.10.0",
+        "2.10.0.post4",
+    )
     assert row is next(each for each in stacks.rows() if each.final)
     assert stacks.statements(row, "transformers")[0].specifier == "==5.5.4"
 
@@ -57,9 +62,7 @@ def test_the_default_row():
 def test_a_release_without_a_row_is_judged_by_the_one_before_it(asked: str, row: str, known: bool):
     choice = stacks.choose(asked)
     assert choice.row.vllm_ascend == row
-    doubt = (
-        f"the version matrix has no row of vllm-ascend {asked}: judged as {row}, the nearest of 0.7.3 to 0.30.0rc2"
-    )
+    doubt = f"the version matrix has no row of vllm-ascend {asked}: judged as {row}, the nearest of 0.7.3 to 0.30.0rc2"
     assert choice.doubt == ("" if known else doubt)
 
 

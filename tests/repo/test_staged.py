@@ -23,7 +23,9 @@ BAD_SCRIPT = GOOD_SCRIPT.replace("8000", "8001")
 
 
 def test_what_is_staged_counts(tmp_path: Path) -> None:
-    root = repository(tmp_path / "r", {"deploy.sh": BAD_SCRIPT, "gone.txt": "", "kept.txt": "old\n"})
+    root = repository(
+        tmp_path / "r", {"deploy.sh": BAD_SCRIPT, "gone.txt": "", "kept.txt": "old\n"}
+    )
     (root / "deploy.sh").write_text(GOOD_SCRIPT)
     (root / "new.txt").write_text("")
     git(root, "add", "deploy.sh", "new.txt")
@@ -45,7 +47,9 @@ def test_what_is_staged_counts(tmp_path: Path) -> None:
     assert (root / ".git" / "index").read_bytes() == before
 
 
-def test_a_commit_of_some_files_has_an_index_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_of_some_files_has_an_index_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, "other.txt": "old\n"})
     (root / "deploy.sh").write_text(BAD_SCRIPT)
     (root / "other.txt").write_text("new\n")
@@ -76,7 +80,9 @@ def test_a_merge_conflict_is_wrong_usage(tmp_path: Path) -> None:
         read_submission(root, staged=True)
 
 
-def test_the_command_judges_what_is_staged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_judges_what_is_staged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT})
     (root / "deploy.sh").write_text("#!/bin/sh\nif\n")
     command = ["verify", str(root), "--staged", "--until", "repo", "--quiet"]
@@ -91,10 +97,20 @@ def test_the_command_judges_what_is_staged(tmp_path: Path, capsys: pytest.Captur
 def test_pre_commit_runs_the_hooks(tmp_path: Path) -> None:
     """The real pre-commit installs this checkout and refuses a commit with the wrong port, whatever lies about it."""
     root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT})
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") and k != "PYTHONPATH"}
+    environment = {
+        k: v for k, v in os.environ.items() if not k.startswith("GIT_") and k != "PYTHONPATH"
+    }
 
     def tried() -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "pre_commit", "try-repo", str(ROOT), "npu-adapter-plan", "--verbose"]
+        command = [
+            sys.executable,
+            "-m",
+            "pre_commit",
+            "try-repo",
+            str(ROOT),
+            "npu-adapter-plan",
+            "--verbose",
+        ]
         return subprocess.run(
             command, cwd=root, capture_output=True, text=True, check=False,
             env=environment | {"PRE_COMMIT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)},

@@ -32,9 +32,12 @@ def not_ready(_: Path) -> bytes:
 
 def ready(_: Path) -> bytes:
     report = reports.report()
-    passed = tuple(replace(each, outcome=Outcome.PASS, settled=True, findings=()) for each in report.results)
+    passed = tuple(
+        replace(each, outcome=Outcome.PASS, settled=True, findings=()) for each in report.results
+    )
     return page.render(
-        replace(report, verdict=Verdict.READY, results=passed, metrics={}), translation=translation_of_the_process()
+        replace(report, verdict=Verdict.READY, results=passed, metrics={}),
+        translation=translation_of_the_process(),
     )
 
 
@@ -65,8 +68,12 @@ def opened(browser: Browser, path: Path, *, width: int, dark: bool) -> Tab:
     return tab
 
 
-@pytest.fixture(scope="module", params=[(code, name) for code in LANGUAGES for name in PAGES], ids="-".join)
-def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+@pytest.fixture(
+    scope="module", params=[(code, name) for code in LANGUAGES for name in PAGES], ids="-".join
+)
+def file(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, str]:
     code, name = request.param
     folder = tmp_path_factory.mktemp(name)
     with pytest.MonkeyPatch.context() as patch:

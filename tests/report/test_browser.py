@@ -40,7 +40,9 @@ def test_a_reader_sees_the_verdict_the_next_step_and_all_sections(tab: Tab) -> N
     assert drawings == 4, "the figures, and the accuracy by tier, by operation and by length"
 
 
-def test_nothing_is_wider_than_the_window_and_nothing_complains_or_calls_out(tab: Tab, file: Path) -> None:
+def test_nothing_is_wider_than_the_window_and_nothing_complains_or_calls_out(
+    tab: Tab, file: Path
+) -> None:
     tab.click("#grid button.wrong")
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
     outside = (
@@ -63,10 +65,17 @@ def test_a_click_shows_prompt_answer_extraction_and_gold(tab: Tab) -> None:
     tab.click("#grid button.wrong")
     shown = tab.text("#sample")
     run = reports.run(problems=120)
-    wrong = [sample for sample, grade in zip(run.samples, run.grades, strict=True) if not grade.correct]
+    wrong = [
+        sample for sample, grade in zip(run.samples, run.grades, strict=True) if not grade.correct
+    ]
     place = int(shown.split('"order":')[1].split(";")[0])
     (sample,) = (sample for sample in wrong if sample.order == place)
-    for needed in (run.problems[sample.problem].question, "<script>window.broken", "extraction", "AISBench reads"):
+    for needed in (
+        run.problems[sample.problem].question,
+        "<script>window.broken",
+        "extraction",
+        "AISBench reads",
+    ):
         assert needed in shown
     assert f"gold\n{run.problems[sample.problem].answer}" in shown
 
@@ -84,9 +93,7 @@ def test_the_keyboard_reaches_a_square_and_moves_on(tab: Tab) -> None:
 
 
 def test_only_wrong_answers_are_shown_on_request(tab: Tab) -> None:
-    shown = (
-        "[...document.querySelectorAll('#grid button.cell')].filter(e => e.checkVisibility()).map(e => e.className)"
-    )
+    shown = "[...document.querySelectorAll('#grid button.cell')].filter(e => e.checkVisibility()).map(e => e.className)"
     before = tab.evaluate(shown)
     tab.click("#wrong-only")
     only = tab.evaluate(shown)
@@ -147,7 +154,9 @@ def test_every_control_has_a_name_and_headings_do_not_skip_a_level(tab: Tab) -> 
         "[...document.querySelectorAll('button')].every(b => b.getAttribute('aria-label')"
         " || b.textContent.trim()) && [...document.querySelectorAll('svg')].every(s => s.getAttribute('aria-label'))"
     )
-    levels = tab.evaluate("[...document.querySelectorAll('h1, h2, h3')].map(h => Number(h.tagName[1]))")
+    levels = tab.evaluate(
+        "[...document.querySelectorAll('h1, h2, h3')].map(h => Number(h.tagName[1]))"
+    )
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
@@ -158,7 +167,9 @@ def test_it_prints(tab: Tab) -> None:
 
 
 @pytest.mark.parametrize("width", WIDTHS.values())
-def test_a_report_without_a_measurement_has_no_empty_parts(browser: Browser, tmp_path: Path, width: int) -> None:
+def test_a_report_without_a_measurement_has_no_empty_parts(
+    browser: Browser, tmp_path: Path, width: int
+) -> None:
     path = tmp_path / "report.html"
     path.write_bytes(page.render(reports.report()))
     tab = browser.open(path, width=width)

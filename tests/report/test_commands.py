@@ -20,8 +20,23 @@ def test_a_measured_report_has_its_page_and_says_that_it_was_simulated(
 ) -> None:
     out, junit = tmp_path / "out", tmp_path / "junit.xml"
     with Simulator(Behaviour(model="simulated")) as simulator:
-        url = [simulator.url] if command == "probe" else ["--url", simulator.url, "--until", "probe"]
-        cli.main([command, *url, "--problems", "6", "--samples", "2", "--out", str(out), "--junit", str(junit)])
+        url = (
+            [simulator.url] if command == "probe" else ["--url", simulator.url, "--until", "probe"]
+        )
+        cli.main(
+            [
+                command,
+                *url,
+                "--problems",
+                "6",
+                "--samples",
+                "2",
+                "--out",
+                str(out),
+                "--junit",
+                str(junit),
+            ]
+        )
     html = (out / "report.html").read_text(encoding="utf-8")
     report = json.loads((out / "report.json").read_bytes())
     assert "<title>SIMULATED endpoint" in html

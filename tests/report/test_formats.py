@@ -18,7 +18,11 @@ from tests.support import reports
 
 def failing(seen: str) -> Report:
     finding = Finding(
-        level=Level.FAIL, expected="port 8000", seen=seen, fix="write --port 8000", where="deploy.sh:7"
+        level=Level.FAIL,
+        expected="port 8000",
+        seen=seen,
+        fix="write --port 8000",
+        where="deploy.sh:7",
     )
     results = (
         CheckResult(id="plan/port", stage=Stage.PLAN, title="The port", outcome=Outcome.FAIL, why="It connects.", rule=None,
@@ -58,7 +62,9 @@ def test_junit_is_xml_whatever_a_stranger_wrote(seen: str) -> None:
 def test_an_annotation_is_one_line_that_begins_one_command(seen: str) -> None:
     (line,) = github.commands(failing(seen))
     assert len(line.splitlines()) <= 1 or not re.search(r"[\r\n]", line)
-    assert line.startswith("::error file=deploy.sh,line=7,title=plan/port%3A The port::expected port 8000; saw ")
+    assert line.startswith(
+        "::error file=deploy.sh,line=7,title=plan/port%3A The port::expected port 8000; saw "
+    )
     assert line.endswith("%0Afix: write --port 8000")
 
 

@@ -27,7 +27,9 @@ def report(seen: str) -> Report:
         fail(
             expected=msg("port {port}", port=8000),
             seen=msg(
-                "{seen}: {quoted}", seen=msg("port {port} ({text})", port=8001, text="--port 8001"), quoted=seen
+                "{seen}: {quoted}",
+                seen=msg("port {port} ({text})", port=8001, text="--port 8001"),
+                quoted=seen,
             ),
             fix=msg("write {flag}", flag="--port 8000"),
             where="deploy.sh:7",
@@ -80,7 +82,9 @@ def test_the_page_speaks_chinese_and_stays_as_it_is_built():
 @pytest.mark.parametrize("text", ["nothing", "right", HOSTILE])
 def test_a_template_says_messages_and_leaves_texts(text: str):
     environment = page.environment(CHINESE)
-    made = environment.from_string('<p title="{{ msg(\'nothing\') }}">{{ msg("nothing") }} {{ text }}</p>')
+    made = environment.from_string(
+        '<p title="{{ msg(\'nothing\') }}">{{ msg("nothing") }} {{ text }}</p>'
+    )
     said = CHINESE.say(msg("nothing"))
     assert said != "nothing"
     assert made.render(text=text) == f'<p title="{said}">{said} {escape(text)}</p>'
@@ -88,11 +92,16 @@ def test_a_template_says_messages_and_leaves_texts(text: str):
 
 def test_a_template_escapes_what_a_message_quotes_and_a_value_that_is_markup():
     environment = page.environment(CHINESE)
-    made = environment.from_string('{{ msg("write {flag}", flag=text) }}{{ joined(", ", [text, msg("nothing")]) }}')
-    expected = CHINESE.say(msg("write {flag}", flag=HOSTILE)) + CHINESE.say(joined(", ", [HOSTILE, msg("nothing")]))
+    made = environment.from_string(
+        '{{ msg("write {flag}", flag=text) }}{{ joined(", ", [text, msg("nothing")]) }}'
+    )
+    expected = CHINESE.say(msg("write {flag}", flag=HOSTILE)) + CHINESE.say(
+        joined(", ", [HOSTILE, msg("nothing")])
+    )
     assert made.render(text=HOSTILE) == escape(expected)
     assert made.render(text=Markup("<b>")) == escape(
-        CHINESE.say(msg("write {flag}", flag="<b>")) + CHINESE.say(joined(", ", ["<b>", msg("nothing")]))
+        CHINESE.say(msg("write {flag}", flag="<b>"))
+        + CHINESE.say(joined(", ", ["<b>", msg("nothing")]))
     )
 
 

@@ -27,12 +27,19 @@ def test_every_key_of_a_report_has_a_label(tmp_path: Path) -> None:
     )
     options = [word for setting in settings for word in ("--set", setting)]
     with Simulator(Behaviour(model="simulated")) as simulator:
-        cli.main(["probe", simulator.url, "--problems", "6", *options, "--out", str(tmp_path / "out")])
+        cli.main(
+            ["probe", simulator.url, "--problems", "6", *options, "--out", str(tmp_path / "out")]
+        )
     found = json.loads((tmp_path / "out" / "report.json").read_bytes())["provenance"]
     named = {part for label, _ in labelled(found) for part in label.split(" · ")}
     unnamed = {key for key in keys(found) if key in named}
     assert unnamed <= OF_THE_API | DATA
-    assert {"variable of the API key", "seed of the requests", "system message", "operating system"} <= named
+    assert {
+        "variable of the API key",
+        "seed of the requests",
+        "system message",
+        "operating system",
+    } <= named
 
 
 def keys(record: dict[str, object]) -> set[str]:
@@ -41,7 +48,10 @@ def keys(record: dict[str, object]) -> set[str]:
 
 
 def test_records_in_a_list_are_numbered() -> None:
-    found = {"datasets": [{"file": "a.csv", "columns": {"answer": "gold"}}, {"file": "b c.csv"}], "stop": ["a b"]}
+    found = {
+        "datasets": [{"file": "a.csv", "columns": {"answer": "gold"}}, {"file": "b c.csv"}],
+        "stop": ["a b"],
+    }
     assert {label: text(value) for label, value in labelled({"probe": found})} == {
         "accuracy probe · data sets · 1 · file": "a.csv",
         "accuracy probe · data sets · 1 · columns of the data set · answer": "gold",

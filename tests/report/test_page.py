@@ -56,7 +56,9 @@ def test_nothing_that_a_stranger_wrote_is_markup(html: str) -> None:
     plain = Seen(page.render(reports.report(), reports.run(answer="The answer is 1.")).decode())
     assert [tag for tag, _ in seen.elements] == [tag for tag, _ in plain.elements]
     assert len(seen.of("script")) == 2
-    assert not any(name.startswith("on") or name in {"style", "src"} for _, a in seen.elements for name in a)
+    assert not any(
+        name.startswith("on") or name in {"style", "src"} for _, a in seen.elements for name in a
+    )
     assert "\x1b" not in html
     assert "\u202e" not in html
 
@@ -97,7 +99,9 @@ def test_a_stage_in_which_the_run_ended_has_not_passed() -> None:
 
 def test_the_policy_allows_the_pages_own_script_and_style_and_nothing_else(html: str) -> None:
     seen = Seen(html)
-    (policy,) = (a["content"] for a in seen.of("meta") if a.get("http-equiv") == "Content-Security-Policy")
+    (policy,) = (
+        a["content"] for a in seen.of("meta") if a.get("http-equiv") == "Content-Security-Policy"
+    )
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     assert rules["default-src"] == "'none'"
     for tag, mark in (("script", "script-src"), ("style", "style-src")):
@@ -115,7 +119,9 @@ def test_what_ran_is_there_with_the_end_of_its_log(html: str) -> None:
 
 def test_the_first_words_of_a_simulated_endpoint_say_so() -> None:
     seen = Seen(page.render(reports.report(simulated=True)).decode())
-    words = [text.strip() for tag, text in seen.texts if tag not in {"style", "script"} and text.strip()]
+    words = [
+        text.strip() for tag, text in seen.texts if tag not in {"style", "script"} and text.strip()
+    ]
     assert words[0].startswith("SIMULATED endpoint")
     (first, *_) = (text for tag, text in seen.texts if tag == "span" and len(text) > 1)
     assert first.startswith("SIMULATED endpoint")
@@ -128,7 +134,11 @@ def test_fails_come_first_and_carry_the_rule_and_the_repair(html: str) -> None:
     ]
     assert places == sorted(places)
     text = reports.text_of_options(html)
-    for needed in ("deploy.sh:7: write --port 8000", "the HTTP server must listen on port 8000.", *UNKNOWN):
+    for needed in (
+        "deploy.sh:7: write --port 8000",
+        "the HTTP server must listen on port 8000.",
+        *UNKNOWN,
+    ):
         assert needed in text
 
 
@@ -143,7 +153,9 @@ def test_fails_come_first_and_carry_the_rule_and_the_repair(html: str) -> None:
 )
 def test_a_repair_that_is_a_command_can_be_copied(repair: str, copied: bool) -> None:
     found = fail(expected="x", seen="y", fix=repair, where="deploy.sh:3")
-    result = CheckResult(id="repo/x", stage=Stage.REPO, title="x", outcome=Outcome.FAIL, why="y", findings=(found,))
+    result = CheckResult(
+        id="repo/x", stage=Stage.REPO, title="x", outcome=Outcome.FAIL, why="y", findings=(found,)
+    )
     report = Report(verdict=verdict_of((result,)), results=(result,), asked="repo")
     seen = Seen(page.render(report).decode())
     buttons = [each for each in seen.of("button") if each.get("class") == "copy"]
@@ -158,14 +170,23 @@ def test_the_data_is_what_was_measured() -> None:
     assert len(data["samples"]) == len(run.samples)
     outcomes = [sample["o"] for sample in data["samples"]]
     assert outcomes.count("failed") == 1
-    assert outcomes.count("right") + outcomes.count("loose") == sum(grade.correct for grade in run.grades)
+    assert outcomes.count("right") + outcomes.count("loose") == sum(
+        grade.correct for grade in run.grades
+    )
     assert data["samples"][1]["text"] == run.samples[1].text
 
 
 def test_comparisons_are_a_table_by_relation_and_length_that_needs_no_script(html: str) -> None:
     table = html.split('<table class="heat">')[1].split("</table>", maxsplit=1)[0]
     head, *rows = table.split("<tr>")[1:]
-    assert re.findall('scope="col">([^<]+)', head) == ["prompts up to", "32", "64", "256", "1k", "more"]
+    assert re.findall('scope="col">([^<]+)', head) == [
+        "prompts up to",
+        "32",
+        "64",
+        "256",
+        "1k",
+        "more",
+    ]
     assert re.findall('<td class="(\\w+)">([^<]+)', rows[0]) == [("h0", "0.01")] * 5
     assert ("h3", "6.0") in re.findall('<td class="(\\w+)">([^<]+)', rows[1])
     bare = page.render(replace(reports.report(), metrics={})).decode()

@@ -20,7 +20,9 @@ BAD_SCRIPT = GOOD_SCRIPT.replace("8000", "8001 --gpu-memory-utilization 90")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("layout")
     root = repository(folder / "r", {"deploy.sh": BAD_SCRIPT})
-    assert main(["verify", str(root), "--until", "plan", "--quiet", "--out", str(folder / "out")]) == 1
+    assert (
+        main(["verify", str(root), "--until", "plan", "--quiet", "--out", str(folder / "out")]) == 1
+    )
     return folder / "out" / "report.html"
 
 

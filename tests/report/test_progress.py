@@ -33,7 +33,10 @@ def test_the_clock_ticks_within_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.extend(os.read(ours, 65536))
         return set(re.findall(rb"(\d+) s +50 %  " + STEP.encode(), seen))
 
-    with open(theirs, "w", encoding="utf-8", closefd=False) as terminal, monkeypatch.context() as patch:
+    with (
+        open(theirs, "w", encoding="utf-8", closefd=False) as terminal,
+        monkeypatch.context() as patch,
+    ):
         patch.setattr(sys, "stderr", terminal)
         patch.setenv("TERM", "xterm")
         patch.setenv("COLUMNS", "100")
@@ -58,7 +61,9 @@ def test_a_log_gets_a_line_while_a_step_lasts(
     eventually(lambda: log.getvalue().count(STEP) >= 3)
     progress.close()
     lines = log.getvalue().splitlines()
-    assert all(re.fullmatch(r" *[\d.]+ s  .*|endpoint +the chat endpoint", line) for line in lines), lines
+    assert all(
+        re.fullmatch(r" *[\d.]+ s  .*|endpoint +the chat endpoint", line) for line in lines
+    ), lines
     after = log.getvalue()
     time.sleep(0.05)
     assert log.getvalue() == after

@@ -68,16 +68,30 @@ def takes_texts(template: str, said: str) -> bool:
     )
 
 
-SAID = {template: said for template, said in translations(Language.CHINESE) if template == template.strip()}
-TEMPLATES = sorted(each for each, said in SAID.items() if "{}" not in each and takes_texts(each, said))
-ENGLISH_TEXTS = sorted(
-    each for each in SAID if each == " ".join(each.split()) and not ESCAPED & set(each) and len(each) < 80
+SAID = {
+    template: said
+    for template, said in translations(Language.CHINESE)
+    if template == template.strip()
+}
+TEMPLATES = sorted(
+    each for each, said in SAID.items() if "{}" not in each and takes_texts(each, said)
 )
-QUOTED = (*LINES, *(each for each in ENGLISH_TEXTS if not set("{}'$#“”") & set(each)))[:: len(ENGLISH_TEXTS) // 7]
+ENGLISH_TEXTS = sorted(
+    each
+    for each in SAID
+    if each == " ".join(each.split()) and not ESCAPED & set(each) and len(each) < 80
+)
+QUOTED = (*LINES, *(each for each in ENGLISH_TEXTS if not set("{}'$#“”") & set(each)))[
+    :: len(ENGLISH_TEXTS) // 7
+]
 """Lines of a log or a script, some of them texts of the kit itself."""
 
-CHARACTERS = st.characters(codec="utf-8", categories=("L", "N", "P", "S"), exclude_characters=sorted(ESCAPED))
-STRANGE = st.lists(st.text(CHARACTERS, min_size=1, max_size=12), min_size=1, max_size=4).map(" ".join)
+CHARACTERS = st.characters(
+    codec="utf-8", categories=("L", "N", "P", "S"), exclude_characters=sorted(ESCAPED)
+)
+STRANGE = st.lists(st.text(CHARACTERS, min_size=1, max_size=12), min_size=1, max_size=4).map(
+    " ".join
+)
 FILLED = st.builds(
     lambda template, value: str.__str__(msg(template, **dict.fromkeys(names(template), value))),
     st.sampled_from(TEMPLATES),
@@ -107,7 +121,13 @@ def of_the_script(line: str, root: Path) -> CheckResult:
 
 def of_the_dry_run(line: str, root: Path) -> CheckResult:
     run = ShellRun(
-        shell="sh", exit_status=3, ended_by=EndedBy.EXIT, stdout="", stderr=f"{line}\n", commands=(), servers=()
+        shell="sh",
+        exit_status=3,
+        ended_by=EndedBy.EXIT,
+        stdout="",
+        stderr=f"{line}\n",
+        commands=(),
+        servers=(),
     )
     plan = LaunchPlan(
         server=None, servers=(), commands=(), spaced=None, model_path="/w", spaced_model_path="/w w", root="/r", run=run
@@ -125,7 +145,9 @@ def of_the_log(line: str, root: Path) -> CheckResult:
 
 def of_a_response(line: str, root: Path) -> CheckResult:
     exchange = Exchange(status=500, reason="Internal Server Error", body=line.encode())
-    return result_of(fail(expected="a streamed answer", seen=response_of(exchange), fix="look into the log"))
+    return result_of(
+        fail(expected="a streamed answer", seen=response_of(exchange), fix="look into the log")
+    )
 
 
 SOURCES = {
@@ -151,8 +173,12 @@ FORMS: dict[str, Callable[[Report, Translation], str]] = {
     "terminal, everything": printed(terminal.show_everything),
     "lines": lambda report, chosen: "\n".join(lines.brief(report, chosen)),
     "summary": summary.render,
-    "page": lambda report, chosen: html.unescape(text_of_options(page.render(report, translation=chosen).decode())),
-    "annotations": lambda report, chosen: "\n".join(github.commands(report, chosen)).replace("%25", "%"),
+    "page": lambda report, chosen: html.unescape(
+        text_of_options(page.render(report, translation=chosen).decode())
+    ),
+    "annotations": lambda report, chosen: "\n".join(github.commands(report, chosen)).replace(
+        "%25", "%"
+    ),
     "junit": lambda report, chosen: html.unescape(junit.render(report, chosen).decode()),
     "json": lambda report, _: machine.render(report).decode(),
 }
@@ -175,7 +201,12 @@ def test_what_a_message_quotes_stays_byte_for_byte_in_every_form(
         shown = {form: render(report, chosen) for form, render in FORMS.items()}
     quoted = {"lines": seen[1] + fix[1]}
     every = [*seen[1], *fix[1], bare]
-    lost = [(form, text) for form, made in shown.items() for text in quoted.get(form, every) if text not in made]
+    lost = [
+        (form, text)
+        for form, made in shown.items()
+        for text in quoted.get(form, every)
+        if text not in made
+    ]
     assert lost == []
     assert chosen.say(seen[0]) in shown["page"]
     assert chosen.say(seen[0]) in shown["terminal"]
@@ -195,7 +226,9 @@ def test_a_quoted_line_stays_in_every_form(
     monkeypatch.setenv("COLUMNS", "4000")
     changed = []
     for line in QUOTED:
-        report = Report(verdict=Verdict.NOT_READY, results=(SOURCES[source](line, root),), asked="repo to plan")
+        report = Report(
+            verdict=Verdict.NOT_READY, results=(SOURCES[source](line, root),), asked="repo to plan"
+        )
         shown = {form: render(report, translation(language)) for form, render in FORMS.items()}
         assert ("未就绪" in shown["terminal"]) is (language is Language.CHINESE)
         changed += [(form, line) for form, text in shown.items() if line not in text]
@@ -205,7 +238,10 @@ def test_a_quoted_line_stays_in_every_form(
 @pytest.mark.process
 @pytest.mark.parametrize("language", [each.value for each in Language])
 def test_diagnose_quotes_a_log_as_it_is(
-    language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    language: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("NPU_ADAPTER_LANG", language)
     log = tmp_path / "nothing and port 1.log"

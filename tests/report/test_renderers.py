@@ -61,7 +61,9 @@ def test_json_tells_a_check_that_could_not_be_settled_from_one_that_was_left_out
     assert skipped == {"weights/size": True, "probe/accuracy": False}
 
 
-def test_a_person_reads_expectation_observation_reason_rule_and_repair(report: Report, capsys) -> None:
+def test_a_person_reads_expectation_observation_reason_rule_and_repair(
+    report: Report, capsys
+) -> None:
     terminal.show(report)
     text = " ".join(capsys.readouterr().out.split())
     for needed in ("port 8000", "--port 8001", "deploy.sh:7", "must listen on port 8000",
@@ -72,7 +74,12 @@ def test_a_person_reads_expectation_observation_reason_rule_and_repair(report: R
 
 
 FIGURES = {
-    name: {"value": value, "low": value - 0.05, "high": value + 0.05, "question": "problems like these"}
+    name: {
+        "value": value,
+        "low": value - 0.05,
+        "high": value + 0.05,
+        "question": "problems like these",
+    }
     for name, value in (
         ("accuracy", 0.7),
         ("avg@5", 0.7),
@@ -88,7 +95,15 @@ FIGURES["samples with a soft score"] = 0
 def whole(*others: CheckResult) -> Report:
     """A run of all stages with five sound checks each, and others."""
     sound = replace(port.judge("x"), outcome=Outcome.PASS, findings=(note("a remark"),))
-    stages = (Stage.REPO, Stage.PLAN, Stage.WEIGHTS, Stage.SERVICE, Stage.ENDPOINT, Stage.NUMERICS, Stage.PROBE)
+    stages = (
+        Stage.REPO,
+        Stage.PLAN,
+        Stage.WEIGHTS,
+        Stage.SERVICE,
+        Stage.ENDPOINT,
+        Stage.NUMERICS,
+        Stage.PROBE,
+    )
     results = (*(replace(sound, stage=stage) for stage in stages for _ in range(5)), *others)
     return Report(verdict=verdict_of(results), results=results, asked=words.WHOLE, metrics=FIGURES)
 
@@ -109,11 +124,21 @@ def test_a_good_run_is_at_most_fifteen_lines_with_the_reports_place(capsys, monk
 
 
 @pytest.mark.parametrize("language", Language)
-def test_figures_of_one_value_that_say_different_things_all_stand_there(capsys, language: Language) -> None:
-    perfect = {name: {"value": 1.0, "low": 0.97, "high": 1.0} for name in ("accuracy", "avg@5", "pass@5", "cons@5")}
-    for soft, expected in ((0, ["accuracy", "pass@5", "cons@5"]), (2, ["accuracy", "avg@5", "pass@5", "cons@5"])):
+def test_figures_of_one_value_that_say_different_things_all_stand_there(
+    capsys, language: Language
+) -> None:
+    perfect = {
+        name: {"value": 1.0, "low": 0.97, "high": 1.0}
+        for name in ("accuracy", "avg@5", "pass@5", "cons@5")
+    }
+    for soft, expected in (
+        (0, ["accuracy", "pass@5", "cons@5"]),
+        (2, ["accuracy", "avg@5", "pass@5", "cons@5"]),
+    ):
         report = replace(
-            whole(), results=whole().results[:5], metrics={**perfect, "samples with a soft score": soft}
+            whole(),
+            results=whole().results[:5],
+            metrics={**perfect, "samples with a soft score": soft},
         )
         terminal.show(report, translation(language))
         lines = capsys.readouterr().out.splitlines()
@@ -136,12 +161,16 @@ def test_warnings_are_on_the_last_screen_with_their_repairs(capsys) -> None:
 
 
 def test_a_command_of_one_stage_shows_its_remarks(capsys) -> None:
-    remark = replace(port.judge("x"), stage=Stage.PROBE, outcome=Outcome.PASS, findings=(note("a remark"),))
+    remark = replace(
+        port.judge("x"), stage=Stage.PROBE, outcome=Outcome.PASS, findings=(note("a remark"),)
+    )
     report = Report(verdict=verdict_of((remark,)), results=(remark,), asked="probe")
     assert any("a remark" in line for line in printed(report, capsys))
 
 
-def test_no_control_character_of_a_submission_reaches_the_terminal_or_the_report(report: Report, capsys) -> None:
+def test_no_control_character_of_a_submission_reaches_the_terminal_or_the_report(
+    report: Report, capsys
+) -> None:
     terminal.show(report)
     shown = capsys.readouterr().out
     assert "[red]not markup[/red]" in shown

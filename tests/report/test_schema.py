@@ -56,7 +56,9 @@ def written(tmp_path: Path, *words: str) -> dict:
 def test_reports_of_repositories_keep_to_it(tmp_path: Path) -> None:
     for name, script in (("good", GOOD_SCRIPT), ("bad", GOOD_SCRIPT.replace("8000", "8001"))):
         root = repository(tmp_path / name, {"deploy.sh": script})
-        report = written(tmp_path, "verify", str(root), "--weights", str(WEIGHTS), "--until", "weights")
+        report = written(
+            tmp_path, "verify", str(root), "--weights", str(WEIGHTS), "--until", "weights"
+        )
         assert report["checks"]
         strict().validate(report)
 
@@ -65,7 +67,9 @@ def test_reports_of_repositories_keep_to_it(tmp_path: Path) -> None:
 def test_a_report_of_a_server_keeps_to_it(tmp_path: Path) -> None:
     with Simulator(Behaviour()) as server:
         out = str(tmp_path / "out")
-        report = written(tmp_path, "probe", server.url, "--problems", "6", "--samples", "1", "--out", out)
+        report = written(
+            tmp_path, "probe", server.url, "--problems", "6", "--samples", "1", "--out", out
+        )
     assert report["metrics"]
     strict().validate(report)
 

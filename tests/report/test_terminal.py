@@ -45,7 +45,9 @@ def recorded(result: CheckResult) -> str:
 @pytest.mark.parametrize("language", Language)
 @given(
     fix=st.text(st.sampled_from("\\[]/'$* ab:é限"), max_size=60).map("x{}x".format)
-    | st.sampled_from([r"s/\[ \t]*$/\\/", "[red]x[/]", r"\\[bold]", ":bug:", "[link=a]b[/link]", "[/x]", "\\"])
+    | st.sampled_from(
+        [r"s/\[ \t]*$/\\/", "[red]x[/]", r"\\[bold]", ":bug:", "[link=a]b[/link]", "[/x]", "\\"]
+    )
 )
 def test_a_repair_is_printed_as_it_is_recorded(language: Language, fix: str) -> None:
     result = port.result(Outcome.FAIL, findings=(fail(expected="a", seen="b", fix=fix),))

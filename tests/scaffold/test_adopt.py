@@ -13,7 +13,9 @@ DEPLOY = "#!/bin/sh\nexec vllm serve $MODEL_PATH --port 8000\n"
 
 
 def git(place, *arguments):
-    return subprocess.run(["git", *arguments], cwd=place, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ["git", *arguments], cwd=place, capture_output=True, text=True, check=True
+    ).stdout
 
 
 @pytest.fixture
@@ -31,7 +33,15 @@ def adopt(tmp_path, capsys):
     template = template_in(tmp_path / "template")
 
     def run(*words):
-        given = ("--template", str(template), "--defaults", "--data", "form=planned", "--data", f"kit={KIT}")
+        given = (
+            "--template",
+            str(template),
+            "--defaults",
+            "--data",
+            "form=planned",
+            "--data",
+            f"kit={KIT}",
+        )
         return cli.main(["new", "--here", *map(str, words), *given]), capsys.readouterr()
 
     return run
@@ -112,7 +122,9 @@ def test_new_without_a_folder_says_what_to_name(capsys):
 @pytest.mark.process
 def test_the_diff_shows_no_key_of_the_author(mine, adopt):
     key = "hf_aZ3kQ9wLxP7rT2vB8nM4cJ6yD1sF5gH0"
-    script = f"#!/bin/sh\nexport HF_TOKEN={key}\nexec vllm serve $MODEL_PATH --api-key s3cretWord99\n"
+    script = (
+        f"#!/bin/sh\nexport HF_TOKEN={key}\nexec vllm serve $MODEL_PATH --api-key s3cretWord99\n"
+    )
     (mine / "deploy.sh").write_text(script)
     status, said = adopt(mine)
     assert status == 0, said.err

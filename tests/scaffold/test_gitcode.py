@@ -27,8 +27,13 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return place
 
 
-def step(script: str, place: Path, scratch: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    files = {name: str(scratch / name) for name in ("ATOMGIT_ENV", "ATOMGIT_OUTPUT", "ATOMGIT_STEP_SUMMARY")}
+def step(
+    script: str, place: Path, scratch: Path, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    files = {
+        name: str(scratch / name)
+        for name in ("ATOMGIT_ENV", "ATOMGIT_OUTPUT", "ATOMGIT_STEP_SUMMARY")
+    }
     kept = {"PATH": os.environ["PATH"], "HOME": str(scratch), "LANG": "C.UTF-8"}
     return subprocess.run(
         ["bash", "-c", script], cwd=place, env=kept | files | variables, capture_output=True, text=True, check=False
@@ -45,11 +50,15 @@ def test_an_empty_variable_fails_with_one_sentence(made: Path, tmp_path: Path) -
     done = step(install, made, tmp_path, NPU_ADAPTER_KIT="")
     assert done.returncode == 1
     (line,) = done.stdout.splitlines()
-    assert line.startswith("Nothing was checked: set NPU_ADAPTER_KIT in .gitcode/workflows/adapter.yml")
+    assert line.startswith(
+        "Nothing was checked: set NPU_ADAPTER_KIT in .gitcode/workflows/adapter.yml"
+    )
     assert not (tmp_path / "kit").exists()
 
 
-def test_the_verdict_is_an_output_and_the_summary_is_on_the_page_of_the_job(made: Path, tmp_path: Path) -> None:
+def test_the_verdict_is_an_output_and_the_summary_is_on_the_page_of_the_job(
+    made: Path, tmp_path: Path
+) -> None:
     *_, verify = scripts(made)
     assert "mktemp" not in verify
     done = step(verify, made, tmp_path, KIT=str(BIN))

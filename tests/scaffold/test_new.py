@@ -18,7 +18,9 @@ from tests.support.daily import every
 from tests.support.template import KIT, ROOT, SHARED_BY_DESIGN, template_in
 
 STACKS = tuple(
-    row.vllm_ascend for row in stacks.rows() if row.final and not stacks.is_older(row.vllm_ascend, "0.11.0")
+    row.vllm_ascend
+    for row in stacks.rows()
+    if row.final and not stacks.is_older(row.vllm_ascend, "0.11.0")
 )
 """The releases that the template offers; scripts/release_template.py writes them."""
 
@@ -54,14 +56,18 @@ def new(template, tmp_path, capsys):
 
 
 def git(place, *arguments):
-    return subprocess.run(["git", *arguments], cwd=place, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ["git", *arguments], cwd=place, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def files(folder):
     return {
         str(path.relative_to(folder)): path
         for path in folder.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts and ".git" not in path.relative_to(folder).parts
+        if path.is_file()
+        and "__pycache__" not in path.parts
+        and ".git" not in path.relative_to(folder).parts
     }
 
 
@@ -99,7 +105,11 @@ def test_a_generated_repository_passes_its_own_tests(new, task):
     status, place, _ = new("--defaults", "--task", task)
     assert status == 0
     assert f"pipeline_tag: {task}\n" in (place / "README.md").read_text()
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "SMOKE"))}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTEST", "SMOKE"))
+    }
     environment["SMOKE_SERVER"] = "http://127.0.0.1:1"
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
@@ -144,7 +154,9 @@ def test_the_workflow_is_what_github_reads(new, task):
     workflow = yaml_text.load((place / ".github/workflows/adapter.yml").read_text())
     assert set(workflow["jobs"]) == {"cpu", "npu"}
     assert workflow["jobs"]["npu"]["runs-on"] == ["self-hosted", "linux", "npu"]
-    commands = [step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step]
+    commands = [
+        step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step
+    ]
     assert f"npu-adapter verify . --task {task} --until plan" in commands
     assert not any("{%" in command or "{{ " in command for command in commands)
 
@@ -160,11 +172,20 @@ def test_the_cpu_job_runs_green_here(new, task):
         if "run" in step and "pip install" not in step["run"]
     ]
     path = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "SMOKE"))}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTEST", "SMOKE"))
+    }
     environment |= {"PATH": path, "SMOKE_SERVER": "http://127.0.0.1:1"}
     for command in commands:
         done = subprocess.run(
-            ["bash", "-e", "-c", command], cwd=place, env=environment, capture_output=True, text=True, check=False
+            ["bash", "-e", "-c", command],
+            cwd=place,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
     assert len(commands) == 2
@@ -193,7 +214,10 @@ def test_it_commits_where_nobody_told_git_who_commits(anonymous, new):
 def test_it_leaves_the_users_identity_alone(anonymous, new, tmp_path):
     (tmp_path / ".gitconfig").write_text("[user]\nname = An Author\nemail = author@example.org\n")
     _, place, _ = new("--defaults")
-    assert git(place, "log", "--format=%an %ae %cn").strip() == "An Author author@example.org An Author"
+    assert (
+        git(place, "log", "--format=%an %ae %cn").strip()
+        == "An Author author@example.org An Author"
+    )
 
 
 @pytest.mark.process
@@ -235,7 +259,9 @@ def test_the_readme_is_in_the_language_of_its_author(tmp_path, monkeypatch):
         )
         readme = (tmp_path / language / "x" / "README.md").read_text(encoding="utf-8")
         assert heading in readme
-        commands[language] = [line.partition("#")[0] for line in readme.splitlines() if line.startswith(COMMANDS)]
+        commands[language] = [
+            line.partition("#")[0] for line in readme.splitlines() if line.startswith(COMMANDS)
+        ]
     assert len(commands["zh"]) > 5
     assert commands["zh"] == commands["en"]
 
@@ -268,7 +294,10 @@ def test_a_folder_in_use_is_refused_and_left_alone(new, tmp_path):
             "name, form, task, model_name, licence, stack, language, ci, dockerfile, machines, kit, launch",
         ),
         (["--data", "name=../evil"], "name is '../evil': letters"),
-        (["--data", "model_name=bad name"], "model_name is 'bad name': a name such as Qwen/Qwen3-8B\n"),
+        (
+            ["--data", "model_name=bad name"],
+            "model_name is 'bad name': a name such as Qwen/Qwen3-8B\n",
+        ),
         (["--data", "kit=npu-adapter-kit"], "kit is 'npu-adapter-kit': git+URL@COMMIT"),
     ],
 )
@@ -282,7 +311,10 @@ def test_wrong_answers_are_refused_with_what_would_do(tmp_path, capsys, argument
 @pytest.mark.process
 def test_a_place_that_cannot_be_made_is_named(capsys):
     assert cli.main(["new", "/proc/adapter", "--defaults"]) == 2
-    assert capsys.readouterr().err == "npu-adapter: cannot write /proc/adapter: No such file or directory\n"
+    assert (
+        capsys.readouterr().err
+        == "npu-adapter: cannot write /proc/adapter: No such file or directory\n"
+    )
 
 
 @pytest.mark.process
@@ -305,7 +337,10 @@ def test_without_copier_it_says_how_to_get_it(tmp_path):
     assert done.returncode == 2
     command = done.stderr.strip().partition("needs copier: ")[2]
     dry = subprocess.run(
-        [*shlex.split(command), "--dry-run", "--no-index"], capture_output=True, text=True, check=False
+        [*shlex.split(command), "--dry-run", "--no-index"],
+        capture_output=True,
+        text=True,
+        check=False,
     )  # it is there: nothing is looked for elsewhere
     assert dry.returncode == 0, done.stderr + dry.stderr
     assert not (tmp_path / "x").exists()

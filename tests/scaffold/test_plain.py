@@ -30,7 +30,10 @@ def weights(folder: Path, gigabytes: float = 16.4) -> str:
     """What there is of weights before their download."""
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps(CONFIG))
-    index = {"metadata": {"total_size": int(gigabytes * 10**9)}, "weight_map": {"w": "model-1.safetensors"}}
+    index = {
+        "metadata": {"total_size": int(gigabytes * 10**9)},
+        "weight_map": {"w": "model-1.safetensors"},
+    }
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     return str(folder)
 
@@ -38,7 +41,9 @@ def weights(folder: Path, gigabytes: float = 16.4) -> str:
 @pytest.fixture
 def new(tmp_path: Path, capsys):
     def make(*words: str, name: str = "mine") -> tuple[Path, str]:
-        assert cli.main(["new", str(tmp_path / name), "--defaults", *words]) == 0, capsys.readouterr().err
+        assert cli.main(["new", str(tmp_path / name), "--defaults", *words]) == 0, (
+            capsys.readouterr().err
+        )
         return tmp_path / name, capsys.readouterr().out
 
     return make
@@ -94,7 +99,18 @@ def test_one_script_serves_both_kinds_of_npu(new, tmp_path, capsys):
     assert 'case "$(npu-smi info)" in' in (place / "deploy.sh").read_text("utf-8")
     for kind, shown, size in (("910B4", "| 0  910B4 |", "2"), ("A3", "| 0  Ascend910 |", "1")):
         out = tmp_path / f"{kind}.json"
-        verify = ("verify", str(place), "--weights", str(SMALL), "--until", "plan", "--npu", kind, "--npus", "4")
+        verify = (
+            "verify",
+            str(place),
+            "--weights",
+            str(SMALL),
+            "--until",
+            "plan",
+            "--npu",
+            kind,
+            "--npus",
+            "4",
+        )
         assert cli.main([*verify, "--json", str(out)]) == 0, capsys.readouterr().out
         assert not re.search('"outcome": "(warn|fail)"', out.read_text("utf-8"))
         programs = {"vllm": 'printf "%s\\n" "$@"', "npu-smi": f"echo '{shown}'"}
@@ -109,14 +125,21 @@ def launched(shell: str, place: Path, folder: Path, programs: dict[str, str], **
         (folder / name).chmod(0o755)
     environment = {"PATH": f"{folder}:/usr/bin:/bin", "MODEL_PATH": "/a b", **variables}
     return subprocess.run(
-        [shell, str(place / "deploy.sh")], env=environment, capture_output=True, text=True, check=False
+        [shell, str(place / "deploy.sh")],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
 def test_without_weights_it_says_what_to_set(new):
     place, _ = new("--npu", "A3", "--npus", "8")
     script = (place / "deploy.sh").read_text("utf-8")
-    assert "weights of unknown size on 8 × A3. Set --tensor-parallel-size and --max-model-len" in script
+    assert (
+        "weights of unknown size on 8 × A3. Set --tensor-parallel-size and --max-model-len"
+        in script
+    )
     assert "    --tensor-parallel-size 8 \\\n" in script
 
 
@@ -130,7 +153,14 @@ def test_a_configuration_without_weights_is_planned_as_one_copy(plan, tmp_path):
 
 
 def test_the_reasons_are_true_of_weights_for_a_trial(plan):
-    printed = plan("--weights", str(ROOT / "examples/simulated_engine/weights"), "--npu", "910B4", "--npus", "1")
+    printed = plan(
+        "--weights",
+        str(ROOT / "examples/simulated_engine/weights"),
+        "--npu",
+        "910B4",
+        "--npus",
+        "1",
+    )
     assert "Qwen3ForCausalLM of 8 kB on 1 × 910B4." in printed
     assert "less than 0.1 GiB of weights a device" in printed
     assert "sequences of 2048 tokens" in printed
@@ -211,19 +241,27 @@ def test_an_update_keeps_the_launch(new, capsys):
     script = (place / "deploy.sh").read_text("utf-8")
     assert cli.main(["update", str(place)]) == 0
     assert "already up to date" in capsys.readouterr().out
-    (place / "deploy.sh").write_text(script.replace("--max-num-seqs 64", "--max-num-seqs 16"), "utf-8")
+    (place / "deploy.sh").write_text(
+        script.replace("--max-num-seqs 64", "--max-num-seqs 16"), "utf-8"
+    )
     commit(place)
     assert cli.main(["update", str(place)]) == 0
     assert "--max-num-seqs 16" in (place / "deploy.sh").read_text("utf-8")
 
 
 def test_a_repository_from_before_the_forms_stays_planned(tmp_path, capsys):
-    answered = (word for answer in (f"kit={KIT}", "ci=both", "machines=several") for word in ("--data", answer))
+    answered = (
+        word
+        for answer in (f"kit={KIT}", "ci=both", "machines=several")
+        for word in ("--data", answer)
+    )
     words = ("--template", "planned", "--defaults", *answered)
     assert cli.main(["new", str(tmp_path / "mine"), *words]) == 0
     answers = tmp_path / "mine" / ".copier-answers.yml"
     kept = [
-        line for line in answers.read_text("utf-8").splitlines() if not line.startswith(("form", "ci", "machines"))
+        line
+        for line in answers.read_text("utf-8").splitlines()
+        if not line.startswith(("form", "ci", "machines"))
     ]
     answers.write_text("\n".join([*kept, ""]), "utf-8")
     commit(tmp_path / "mine")
@@ -234,12 +272,15 @@ def test_a_repository_from_before_the_forms_stays_planned(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("ci", "folders"), [("github", {".github"}), ("gitcode", {".gitcode"}), ("both", {".github", ".gitcode"})]
+    ("ci", "folders"),
+    [("github", {".github"}), ("gitcode", {".gitcode"}), ("both", {".github", ".gitcode"})],
 )
 def test_it_has_the_workflow_that_is_asked_for(new, ci, folders):
     place, _ = new("--data", f"ci={ci}", "--data", "dockerfile=true")
     assert {path.name for path in place.glob(".git?*") if path.is_dir()} == folders
-    assert "adapter" not in (place / "Dockerfile").read_text("utf-8").partition("FROM")[2].replace("/adapter", "")
+    assert "adapter" not in (place / "Dockerfile").read_text("utf-8").partition("FROM")[2].replace(
+        "/adapter", ""
+    )
     for folder in folders:
         assert "pytest" not in (place / folder / "workflows/adapter.yml").read_text("utf-8")
 

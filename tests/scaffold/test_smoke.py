@@ -58,11 +58,15 @@ def smoke(repository):
         ]
         for fault in faults:
             command += ["--fault", fault]
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        server = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
         servers.append(server)
         address = next(word for word in server.stdout.readline().split() if word.startswith("http"))
         environment = {
-            name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "SMOKE"))
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("PYTEST", "SMOKE"))
         }
         environment |= {"SMOKE_SERVER": address, "MODEL_PATH": "/w"}
         return subprocess.run(

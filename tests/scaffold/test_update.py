@@ -117,7 +117,9 @@ def test_a_conflict_is_called_one_and_names_its_files(template, made, capsys):
 @pytest.mark.process
 def test_what_is_up_to_date_stays_as_it_is(made, capsys):
     assert cli.main(["update", str(made)]) == 0
-    assert re.search(r"already up to date with the template at .*, 1\.0\.0\n", capsys.readouterr().out)
+    assert re.search(
+        r"already up to date with the template at .*, 1\.0\.0\n", capsys.readouterr().out
+    )
     assert git(made, "status", "--short") == ""
 
 
@@ -186,7 +188,9 @@ def test_a_plain_folder_is_compared_with_what_it_made(from_a_folder, capsys):
 
 
 @pytest.mark.process
-def test_an_amended_first_commit_is_not_taken_for_what_the_template_made(from_a_folder, tmp_path, capsys):
+def test_an_amended_first_commit_is_not_taken_for_what_the_template_made(
+    from_a_folder, tmp_path, capsys
+):
     folder, place = from_a_folder
     edit(place / "deploy.sh", "set -eu\n", "set -eu\n# mine\n")
     git(place, "commit", "-qa", "--amend", "--no-edit")
@@ -196,7 +200,11 @@ def test_an_amended_first_commit_is_not_taken_for_what_the_template_made(from_a_
     said = capsys.readouterr().err
     assert "is lost" in said
     assert git(place, "status", "--short") == ""
-    (command,) = [line.split("npu-adapter ")[1] for line in said.splitlines() if "npu-adapter new FRESH" in line]
+    (command,) = [
+        line.split("npu-adapter ")[1]
+        for line in said.splitlines()
+        if "npu-adapter new FRESH" in line
+    ]
     assert cli.main(shlex.split(command.replace("FRESH", str(tmp_path / "fresh")))) == 0
 
 
@@ -209,7 +217,11 @@ class Kit:
     """A plain folder with the kit in it, such as an unpacked archive, whose template changes."""
 
     def __init__(self, folder):
-        shutil.copytree(ROOT / "healthcheck", folder / "healthcheck", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            ROOT / "healthcheck",
+            folder / "healthcheck",
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
         template_in(folder)
         (folder / "scripts").mkdir()
         shutil.copy2(ROOT / "scripts/keep_template.py", folder / "scripts")
@@ -244,7 +256,10 @@ def both_changes_are_there(place):
 def test_a_kept_template_outlives_the_history_of_the_repository(kit, tmp_path):
     place = tmp_path / "mine"
     kit.keep()
-    assert kit("new", place, "--defaults", "--data", "form=planned", "--data", f"kit={KIT}").returncode == 0
+    assert (
+        kit("new", place, "--defaults", "--data", "form=planned", "--data", f"kit={KIT}").returncode
+        == 0
+    )
     assert str(tmp_path) not in (place / ".copier-answers.yml").read_text()
     shutil.rmtree(place / ".git")
     author_and_template_change(kit, place)
@@ -260,14 +275,20 @@ def test_each_kept_template_is_the_version_that_its_name_says(tmp_path):
         folder = tmp_path / archive.stem
         with zipfile.ZipFile(archive) as packed:
             packed.extractall(folder)
-        assert template_versions.version_of(folder).rpartition("-")[2] == archive.stem.rpartition("-")[2]
+        assert (
+            template_versions.version_of(folder).rpartition("-")[2]
+            == archive.stem.rpartition("-")[2]
+        )
 
 
 @pytest.mark.slow
 def test_an_older_kit_does_not_take_a_repository_back(kit, tmp_path):
     place = tmp_path / "mine"
     edit(kit.folder / "healthcheck/__init__.py", '__version__ = "', '__version__ = "9.')
-    assert kit("new", place, "--defaults", "--data", "form=planned", "--data", f"kit={KIT}").returncode == 0
+    assert (
+        kit("new", place, "--defaults", "--data", "form=planned", "--data", f"kit={KIT}").returncode
+        == 0
+    )
     done = subprocess.run(
         [sys.executable, "-m", "healthcheck", "update", place],
         cwd=ROOT,
@@ -285,7 +306,12 @@ def test_an_update_runs_no_hook_and_no_monitor_of_the_repository(template, made,
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\ntouch {ran}\n")
     program.chmod(0o755)
-    for name in ("post-index-change", "post-checkout", "prepare-commit-msg", "reference-transaction"):
+    for name in (
+        "post-index-change",
+        "post-checkout",
+        "prepare-commit-msg",
+        "reference-transaction",
+    ):
         (made / ".git" / "hooks").mkdir(exist_ok=True)
         shutil.copy(program, made / ".git" / "hooks" / name)
     git(made, "config", "core.fsmonitor", str(program))

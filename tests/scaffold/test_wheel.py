@@ -66,11 +66,22 @@ def test_new_from_an_installed_wheel(installed, tmp_path):
     assert plain.returncode == 0, plain.stderr
     assert "exec vllm serve" in (tmp_path / "plain" / "deploy.sh").read_text("utf-8")
     names = {
-        str(path.relative_to(tmp_path / "plain")) for path in (tmp_path / "plain").rglob("*") if path.is_file()
+        str(path.relative_to(tmp_path / "plain"))
+        for path in (tmp_path / "plain").rglob("*")
+        if path.is_file()
     }
     workflows = {".github/workflows/adapter.yml", ".gitcode/workflows/adapter.yml"}
-    files = {".copier-answers.yml", ".gitattributes", ".gitignore", "Dockerfile", "README.md", "deploy.sh"}
-    assert {name for name in names if not name.startswith(".git/")} == files | workflows | {"requirements.txt"}
+    files = {
+        ".copier-answers.yml",
+        ".gitattributes",
+        ".gitignore",
+        "Dockerfile",
+        "README.md",
+        "deploy.sh",
+    }
+    assert {name for name in names if not name.startswith(".git/")} == files | workflows | {
+        "requirements.txt"
+    }
 
 
 def test_numerics_ignores_an_environment_beside_the_installed_kit(installed, tmp_path):

@@ -23,8 +23,18 @@ FOR_SCRIPTS = {"recipes.json", "release-notes.json"}
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(folder), str(ROOT)]
-    subprocess.run([sys.executable, "-m", "pip", "wheel", *options], check=True, capture_output=True)
+    options = [
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--no-index",
+        "-w",
+        str(folder),
+        str(ROOT),
+    ]
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", *options], check=True, capture_output=True
+    )
     (built,) = folder.iterdir()
     return built
 

@@ -37,7 +37,9 @@ class Attack:
 def python(code: str) -> str:
     """Lines of Python in a script; each may fail, and the next one runs."""
     lines = "\n".join(
-        f"try:\n {line}\nexcept BaseException as e: print(type(e).__name__, e)" for line in code.split("\n") if line
+        f"try:\n {line}\nexcept BaseException as e: print(type(e).__name__, e)"
+        for line in code.split("\n")
+        if line
     )
     return f"python3 - <<'PY'\nimport ctypes, os, socket, sys, signal, struct\nlibc = ctypes.CDLL(None, use_errno=True)\n{lines}\nPY"
 
@@ -62,7 +64,10 @@ def _switching_off() -> dict[str, str]:
         "ulimit -n 3; ulimit -u 1; ulimit -v 1000", "exec 0<&- 1>&- 2>&-", "trap '' TERM HUP INT QUIT; kill -9 -$$",
     )  # fmt: skip
     again = "if [ -w $K/x-first ] || ( : > $K/x-first ) 2>/dev/null; then :; fi"
-    return {f"breaks-{n}": f"{line} 2>/dev/null\n{again}\n{STEAL}\nsleep 0.3\n{B}" for n, line in enumerate(broken)}
+    return {
+        f"breaks-{n}": f"{line} 2>/dev/null\n{again}\n{STEAL}\nsleep 0.3\n{B}"
+        for n, line in enumerate(broken)
+    }
 
 
 FLIP = """
@@ -106,11 +111,15 @@ READS = {
     "config-of-a-server": 'vllm serve "$MODEL_PATH" --config {HOST}/secret.json & sleep 0.5',
     "config-through-a-link": 'ln -s {HOST}/secret.json c.json; exec vllm serve "$MODEL_PATH" --config c.json',
     "requirements": "ln -s {HOST}/secret.json r.txt; pip install -r r.txt -r {HOST}/id_rsa",
-    "attributes": python('print(os.listxattr("{HOST}/data.txt"), os.getxattr("{HOST}/data.txt", "user.origin"))'),
+    "attributes": python(
+        'print(os.listxattr("{HOST}/data.txt"), os.getxattr("{HOST}/data.txt", "user.origin"))'
+    ),
     "config-is-a-fifo": 'mkfifo c.yaml; exec vllm serve "$MODEL_PATH" --config c.yaml',
     "config-is-endless": 'ln -s /dev/zero c.yaml; exec vllm serve "$MODEL_PATH" --config c.yaml',
     "file-variable": "export VLLM_LOGGING_CONFIG_PATH={HOST}/secret.json; " + B,
-    "by-handle": python('h = os.open("{HOST}", os.O_PATH)\nprint(os.read(os.open("id_rsa", 0, dir_fd=h), 100))'),
+    "by-handle": python(
+        'h = os.open("{HOST}", os.O_PATH)\nprint(os.read(os.open("id_rsa", 0, dir_fd=h), 100))'
+    ),
     "by-mmap": python('import mmap; print(mmap.mmap(os.open("{HOST}/id_rsa", 0), 0, prot=1)[:])'),
     "sendfile": python(
         'o = os.open("out", 66); os.sendfile(o, os.open("{HOST}/id_rsa", 0), 0, 99); print(open("out").read())'
@@ -124,7 +133,8 @@ WRITES = {
     "append": "echo x >> {HOST}/data.txt; echo key >> {HOST}/id_rsa; echo evil >> {HOST}/victim.sh",
     "remove": "rm -rf {HOST}/data.txt {HOST}/*; rmdir {HOST}/fifo-free; find {HOST} -delete",
     "move": "mv {HOST}/data.txt {HOST}/moved; mv {HOST}/data.txt .; mv deploy.sh {HOST}/data.txt",
-    "truncate": "truncate -s 0 {HOST}/data.txt {HOST}/id_rsa; " + python('os.truncate("{HOST}/data.txt", 0)'),
+    "truncate": "truncate -s 0 {HOST}/data.txt {HOST}/id_rsa; "
+    + python('os.truncate("{HOST}/data.txt", 0)'),
     "truncate-while-reading": python(
         'os.open("{HOST}/data.txt", os.O_RDONLY | os.O_TRUNC)\nos.open("{HOST}/victim.sh", os.O_TRUNC)'
     ),
@@ -136,7 +146,8 @@ WRITES = {
     "modes-by-proc": "exec 9< {HOST}/data.txt; chmod 777 /proc/self/fd/9; chmod 777 /proc/$$/cwd/../../../..{HOST}/data.txt",
     "owners": "/bin/chown 65534 {HOST}/data.txt; /usr/bin/chown -R 1:1 {HOST}; "
     + python('os.chown("{HOST}/data.txt", 1, 1)\nos.lchown("{HOST}/id_rsa", 1, 1)'),
-    "attributes": python('os.setxattr("{HOST}/data.txt", "user.a", b"b")') + "; chattr +i {HOST}/data.txt",
+    "attributes": python('os.setxattr("{HOST}/data.txt", "user.a", b"b")')
+    + "; chattr +i {HOST}/data.txt",
     "rename-exchange": python(
         'libc.syscall(316, -100, b"deploy.sh", -100, b"{HOST}/data.txt", 2)\nlibc.syscall(316, -100, b"{HOST}/id_rsa", -100, b"{HOST}/n", 0)'
     ),
@@ -155,15 +166,20 @@ WRITES = {
     "cron": "echo '* * * * * touch {HOST}/NEW' | crontab -; echo 'touch {HOST}/NEW' | at now",
     "proc": "echo '|/bin/touch {HOST}/NEW' > /proc/sys/kernel/core_pattern; kill -SEGV $$",
     "mount": "mount --bind . {HOST}; mount -t tmpfs x {HOST}; umount -l /; unshare -rm mount --bind . {HOST}",
-    "chroot": "chroot . /bin/sh; unshare -r chroot {HOST} /victim.sh; " + python('os.chroot("{HOST}")'),
+    "chroot": "chroot . /bin/sh; unshare -r chroot {HOST} /victim.sh; "
+    + python('os.chroot("{HOST}")'),
     "removal": "mkdir -p a/b; ln -s {HOST} a/b/c; ln -s {HOST}/id_rsa a/d; chmod 000 a/b a",
     "removal-of-home": "ln -s {HOST} ~/l; ln -s {HOST}/id_rsa ~/m; mkdir ~/n; chmod 000 ~/n; exit 1",
 }
 LEAVES = {
     "shared-memory": "echo > /dev/shm/{TOKEN}; mkdir /dev/shm/{TOKEN}-d; echo > /dev/shm/{TOKEN}-d/f",
     "temporary": "echo > /tmp/{TOKEN}; mkdir -p /tmp/{TOKEN}-d/e/f; chmod 000 /tmp/{TOKEN}-d; echo > /var/tmp/{TOKEN}",
-    "sockets": python('s = socket.socket(1); s.bind("/tmp/{TOKEN}"); s.listen()\nimport time; time.sleep(0.2)'),
-    "segments": python("print(libc.shmget(0, 4096, 0o1666), libc.semget(0, 1, 0o1666), libc.msgget(0, 0o1666))"),
+    "sockets": python(
+        's = socket.socket(1); s.bind("/tmp/{TOKEN}"); s.listen()\nimport time; time.sleep(0.2)'
+    ),
+    "segments": python(
+        "print(libc.shmget(0, 4096, 0o1666), libc.semget(0, 1, 0o1666), libc.msgget(0, 0o1666))"
+    ),
     "links": "ln -s {HOST} /tmp/{TOKEN}; ln -s {HOST}/id_rsa /dev/shm/{TOKEN}; ln -s {HOST} /var/tmp/{TOKEN}",
     "shared-folders": "for d in {COMMON} {COMMON}/inner; do echo > $d/{TOKEN}; mkdir $d/{TOKEN}-d; echo > $d/{TOKEN}-d/f; done",
     "fifos": "mkfifo /tmp/{TOKEN} /dev/shm/{TOKEN} a b; cat a & cat b & exit 1",
@@ -184,7 +200,9 @@ STAYS = {
     "reaper": python(
         "libc.prctl(36, 1, 0, 0, 0)\nos.fork() or os.setsid()\nos.fork() or os.setsid()\nimport time; time.sleep(9999)"
     ),
-    "death-signal": python("libc.prctl(1, 0, 0, 0, 0)\nlibc.prctl(4, 0, 0, 0, 0)\nimport time; time.sleep(9999)"),
+    "death-signal": python(
+        "libc.prctl(1, 0, 0, 0, 0)\nlibc.prctl(4, 0, 0, 0, 0)\nimport time; time.sleep(9999)"
+    ),
     "kills-the-watcher": "for p in $(seq $((PPID-4)) $((PPID+4))); do [ $p = $$ ] || kill -9 $p; done; setsid sleep 9999 & setsid sleep 9999 & sleep 1",
     "kills-all": "setsid sleep 9999 & setsid sleep 9998 & kill -9 -1; kill -9 $PPID; kill -9 {KIT}; sleep 1",
     "stops-the-watcher": "kill -STOP $PPID; kill -STOP -1; sleep 9999",
@@ -207,9 +225,13 @@ STAYS = {
     "limits-of-others": python(
         "import resource; resource.prlimit({BYSTANDER}, resource.RLIMIT_CPU, (0, 0))\nimport resource; resource.prlimit({BYSTANDER}, resource.RLIMIT_NOFILE, (1, 1))"
     ),
-    "traces": python("print(libc.ptrace(16, {BYSTANDER}, 0, 0), libc.ptrace(0x4206, os.getppid(), 0, 0))")
+    "traces": python(
+        "print(libc.ptrace(16, {BYSTANDER}, 0, 0), libc.ptrace(0x4206, os.getppid(), 0, 0))"
+    )
     + "; strace -p {BYSTANDER}; gdb -p {BYSTANDER}",
-    "writes-memory": python('open("/proc/{BYSTANDER}/mem", "r+b")\nopen("/proc/%d/mem" % os.getppid(), "r+b")'),
+    "writes-memory": python(
+        'open("/proc/{BYSTANDER}/mem", "r+b")\nopen("/proc/%d/mem" % os.getppid(), "r+b")'
+    ),
     "server-then-daemon": 'setsid sleep 9999 & setsid vllm serve "$MODEL_PATH" & sleep 1; exit 0',
 }
 REACHES = {
@@ -266,10 +288,13 @@ KERNEL = {
     "bpf": python(
         "print(libc.syscall(321, 0, ctypes.create_string_buffer(72), 72), libc.syscall(298, ctypes.create_string_buffer(120), 0, -1, -1, 0), libc.syscall(323, 0))"
     ),
-    "keys": python('print(libc.syscall(248, b"user", b"{TOKEN}", b"x", 1, -4), libc.syscall(250, 0, -3, 1))'),
+    "keys": python(
+        'print(libc.syscall(248, b"user", b"{TOKEN}", b"x", 1, -4), libc.syscall(250, 0, -3, 1))'
+    ),
     "clock": "date -s '2001-01-01'; hwclock --systohc; "
     + python("print(libc.syscall(227, 0, struct.pack('qq', 0, 0)))"),
-    "host-name": "hostname evil; echo evil > /proc/sys/kernel/hostname; " + python("socket.sethostname('evil')"),
+    "host-name": "hostname evil; echo evil > /proc/sys/kernel/hostname; "
+    + python("socket.sethostname('evil')"),
     "set-user-id": "su -c id; sudo -n id; pkexec id; newgrp root; cp /bin/bash b; chmod 4755 b; ./b -p -c 'cat {HOST}/id_rsa'",
     "other-numbers": python(
         "print(libc.syscall(0x40000000 + 41, 2, 1, 0), libc.syscall(0x40000000 + 62, {BYSTANDER}, 9))"
@@ -403,14 +428,23 @@ def _all() -> tuple[Attack, ...]:
     found = [Attack(name, body) for name, body in _switching_off().items()]
     files = {"forger.py": FORGER, "flip.py": FLIP}
     found += [
-        Attack(f"{group}-{name}", body, files) for group, table in groups.items() for name, body in table.items()
+        Attack(f"{group}-{name}", body, files)
+        for group, table in groups.items()
+        for name, body in table.items()
     ]
-    found += [Attack(f"forges-{name}", body, files, no_server=True) for name, body in FORGES.items()]
-    found += [Attack(f"pretends-{name}", body, files, none_stays=True) for name, body in PRETENDS.items()]
+    found += [
+        Attack(f"forges-{name}", body, files, no_server=True) for name, body in FORGES.items()
+    ]
+    found += [
+        Attack(f"pretends-{name}", body, files, none_stays=True) for name, body in PRETENDS.items()
+    ]
     ends = ("records", "time")
     return (
         *found,
-        *(Attack(f"floods-{name}", body, files, no_server=True, ends=ends) for name, body in FLOODS.items()),
+        *(
+            Attack(f"floods-{name}", body, files, no_server=True, ends=ends)
+            for name, body in FLOODS.items()
+        ),
     )
 
 

@@ -19,7 +19,10 @@ def packages() -> Iterator[dict[bool, tuple[str, Path]]]:
     """The interpreter and the kit for each kind of user."""
     with tempfile.TemporaryDirectory(prefix="npu-adapter-test-") as folder:
         os.chmod(folder, 0o755)
-        yield {ordinary: package_for(ordinary, Path(folder, str(ordinary))) for ordinary in (False, True)}
+        yield {
+            ordinary: package_for(ordinary, Path(folder, str(ordinary)))
+            for ordinary in (False, True)
+        }
 
 
 @pytest.fixture

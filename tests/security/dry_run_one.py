@@ -44,7 +44,11 @@ def main() -> None:
         answers=asked.get("answers", True),
     )
     try:
-        sandbox = MODES[asked["mode"]] if asked["mode"] in MODES else box.chosen(consent=asked["mode"] == "consent")
+        sandbox = (
+            MODES[asked["mode"]]
+            if asked["mode"] in MODES
+            else box.chosen(consent=asked["mode"] == "consent")
+        )
         job, found = sandbox(setting)
     except Blocked as error:
         print(json.dumps({"blocked": str(error)}))

@@ -22,11 +22,14 @@ _DRAWS = (0, 1, 2, 7, 23)
 def against(pattern: re.Pattern[str] | re.Pattern[bytes], length: int) -> Iterator[str]:
     """Texts of about `length` characters for a pattern, each once: what leads to a repetition, it, and an end."""
     raw = pattern.pattern
-    tree = parser.parse(raw if isinstance(raw, str) else raw.decode("latin-1"), pattern.flags & ~re.UNICODE)
+    tree = parser.parse(
+        raw if isinstance(raw, str) else raw.decode("latin-1"), pattern.flags & ~re.UNICODE
+    )
     drawn = {
         start + pump * (length // len(pump)) + end
         for before, body in _repetitions(tree, "")
-        for pump in {_text(body, draw) for draw in _DRAWS} | {_text(body, 0) + _text(body, 1), " ", _text(tree, 0)}
+        for pump in {_text(body, draw) for draw in _DRAWS}
+        | {_text(body, 0) + _text(body, 1), " ", _text(tree, 0)}
         for start in (before, "")
         for end in ("", "\0", "\n!")
         if pump
@@ -75,7 +78,11 @@ def _of_node(code: object, value: object, draw: int) -> str:
 def _members(items: Sequence[Node]) -> list[str]:
     negated = items[0][0] is codes.NEGATE
     inside = [sign for sign in _SIGNS if any(_holds(code, value, sign) for code, value in items)]
-    others = [chr(value if code is codes.LITERAL else value[0]) for code, value in items[1:] if code is codes.RANGE]
+    others = [
+        chr(value if code is codes.LITERAL else value[0])
+        for code, value in items[1:]
+        if code is codes.RANGE
+    ]
     return [sign for sign in _SIGNS if sign not in inside] if negated else inside or others
 
 

@@ -170,7 +170,13 @@ SHAPED: dict[str, tuple[str, str, int, str]] = {
     "yandex-api-key": ("AQVN", MIXED, 36, ""),
     "yandex-aws-access-token": ("YC", MIXED, 38, ""),
 }
-AROUND = ("{}", "the server refused {} as it is", "+ login {}", "'{}',", "\u4f7f\u7528{}\u767b\u5f55")
+AROUND = (
+    "{}",
+    "the server refused {} as it is",
+    "+ login {}",
+    "'{}',",
+    "\u4f7f\u7528{}\u767b\u5f55",
+)
 VARIABLES = (
     "DBPASS", "DB_PASS", "PGPASSWORD", "MYSQL_PWD", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN",
     "MODELSCOPE_API_TOKEN", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "GITEE_ACCESS_TOKEN",
@@ -237,7 +243,9 @@ def _planted() -> tuple[Planted, ...]:
     found = []
     for number, (rule, (head, alphabet, length, tail)) in enumerate(SHAPED.items()):
         core = made(rule, alphabet, length)
-        found.append(Planted(rule, AROUND[number % len(AROUND)].format(f"{head}{core}{tail}"), core))
+        found.append(
+            Planted(rule, AROUND[number % len(AROUND)].format(f"{head}{core}{tail}"), core)
+        )
     for number, name in enumerate((*VARIABLES, *NAMES)):
         form = "export {}={}" if number % 2 and name in VARIABLES else FORMS[number % len(FORMS)]
         core = made(name, MIXED, 16)

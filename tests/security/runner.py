@@ -56,4 +56,6 @@ def _found(line: str, prefix: str, begin: int, ignorable: bool) -> int:
 
 
 def _weightless(character: str) -> bool:
-    return unicodedata.category(character) in {"Cf", "Cc", "Mn"} and character not in "\t\n\r\v\f\x85"
+    return (
+        unicodedata.category(character) in {"Cf", "Cc", "Mn"} and character not in "\t\n\r\v\f\x85"
+    )

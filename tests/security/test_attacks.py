@@ -41,7 +41,10 @@ RUNS = [
     pytest.param(setup, each, id=f"{each.name}-{setup.name}", marks=_marks(each.name, number, at))
     for number, each in enumerate(ATTACKS)
     for at, setup in enumerate(SETUPS)
-    if WHOLE_MATRIX or each.name in QUICK or number % len(SETUPS) == at or not _marks(each.name, number, at)
+    if WHOLE_MATRIX
+    or each.name in QUICK
+    or number % len(SETUPS) == at
+    or not _marks(each.name, number, at)
 ]
 
 
@@ -68,12 +71,18 @@ def test_the_host_is_as_it_was(
     assert int(str(shown.told["memory_mib"])) < MEMORY_MIB
     if setup.keeps_files:
         assert world.state() == world.before
-        assert {place.name: (place.read_bytes(), place.stat().st_mode) for place in weights.iterdir()} == before
+        assert {
+            place.name: (place.read_bytes(), place.stat().st_mode) for place in weights.iterdir()
+        } == before
         assert not world.left()
         assert SECRET not in str(shown.told)
     if each.no_server:
         assert not shown.told["servers"], shown
-    if each.none_stays and not setup.lets_kill and os.strerror(NO_OTHERS) in str(shown.told["stderr"]):
+    if (
+        each.none_stays
+        and not setup.lets_kill
+        and os.strerror(NO_OTHERS) in str(shown.told["stderr"])
+    ):
         return  # the verdict is open, see tests/plan/test_refused_calls.py
     if each.no_server or each.none_stays:
         assert not shown.told["alive"], shown

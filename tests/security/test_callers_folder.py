@@ -22,7 +22,9 @@ NAMES = (
 BY_PYTHON_ITSELF = {"sitecustomize", "usercustomize", "healthcheck", "re"}
 """With an empty entry of PYTHONPATH, Python and the script that pip writes import these before the kit begins."""
 CONFIG = '{"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"], "max_position_embeddings": 2048}'
-TOKENIZER = '{"chat_template": "{% for m in messages %}{{ m.content }}{% endfor %}", "eos_token": "<e>"}'
+TOKENIZER = (
+    '{"chat_template": "{% for m in messages %}{{ m.content }}{% endfor %}", "eos_token": "<e>"}'
+)
 
 
 def hostile(folder: Path, names: tuple[str, ...], marks: Path) -> dict[str, str]:
@@ -57,7 +59,11 @@ def verify(
 
 WAYS = {
     "console script": ((str(Path(sys.executable).with_name("npu-adapter")),), {}, set()),
-    "isolated module": ((sys.executable, "-I", "-m", "healthcheck"), {"PYTHONPATH": ":/nonexistent:"}, set()),
+    "isolated module": (
+        (sys.executable, "-I", "-m", "healthcheck"),
+        {"PYTHONPATH": ":/nonexistent:"},
+        set(),
+    ),
     "safe path": ((sys.executable, "-P", "-m", "healthcheck"), {}, set()),
     "entry, empty PYTHONPATH entry": (
         (sys.executable, "-c", "from healthcheck.__main__ import main; raise SystemExit(main())"),
@@ -86,10 +92,16 @@ def test_nothing_of_the_callers_folder_is_run(way: str, inside: str, tmp_path: P
         pytest.skip("-P is of Python 3.11")
     names = tuple(name for name in NAMES if name not in not_ours)
     if "-c" in command:  # Python resolves the command's module there before the kit can refuse
-        names = tuple(name for name in names if name not in sys.stdlib_module_names or name in {"json", "socket"})
+        names = tuple(
+            name
+            for name in names
+            if name not in sys.stdlib_module_names or name in {"json", "socket"}
+        )
     marks = tmp_path / "marks"
     files = hostile(tmp_path, names, marks)
-    root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, **(files if inside == "repository" else {})})
+    root = repository(
+        tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, **(files if inside == "repository" else {})}
+    )
     folder = weights(tmp_path / "w", files if inside == "weights" else {})
     done = verify(command, root if inside == "repository" else folder, root, folder, **variables)
     assert sorted(path.name for path in marks.iterdir()) == []

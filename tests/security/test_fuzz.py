@@ -41,7 +41,8 @@ PARTS = st.one_of(
     ),
 )  # fmt: skip
 RECORD = st.one_of(
-    st.binary(max_size=300), st.lists(PARTS, max_size=12).map(lambda parts: b"".join(p + b"\0" for p in parts))
+    st.binary(max_size=300),
+    st.lists(PARTS, max_size=12).map(lambda parts: b"".join(p + b"\0" for p in parts)),
 )
 NOTE = st.one_of(
     st.binary(max_size=300),
@@ -65,8 +66,13 @@ def job(kit: str) -> Job:
 
 
 @MANY
-@given(st.lists(st.tuples(st.sampled_from([b"", b"more"]), RECORD), max_size=6), st.lists(NOTE, max_size=6))
-def test_records_and_notes_of_any_bytes(records: list[tuple[bytes, bytes]], notes: list[bytes]) -> None:
+@given(
+    st.lists(st.tuples(st.sampled_from([b"", b"more"]), RECORD), max_size=6),
+    st.lists(NOTE, max_size=6),
+)
+def test_records_and_notes_of_any_bytes(
+    records: list[tuple[bytes, bytes]], notes: list[bytes]
+) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         kit = Path(scratch, "kit")
         (kit / "py/bin").mkdir(parents=True)
@@ -75,7 +81,8 @@ def test_records_and_notes_of_any_bytes(records: list[tuple[bytes, bytes]], note
             channel = sent.enter_context(contextlib.closing(Channel(str(kit / "run"), 100)))
             found = Recorder(job(scratch), channel, BARE)
             told = [
-                b"told\x1f%d\x1f%s\x1f%s\n" % (os.getpid(), more, data.hex().encode()) for more, data in records
+                b"told\x1f%d\x1f%s\x1f%s\n" % (os.getpid(), more, data.hex().encode())
+                for more, data in records
             ]
             for note in (*told, *notes):
                 (kit / "run/notes").write_bytes(note)
@@ -103,7 +110,9 @@ def test_pickles(data: bytes) -> None:
 @MANY
 @given(
     st.lists(
-        st.one_of(st.binary(max_size=80), st.sampled_from([b"data: ", b"\n", b"\r\n", b":", b"event: a"])),
+        st.one_of(
+            st.binary(max_size=80), st.sampled_from([b"data: ", b"\n", b"\r\n", b":", b"event: a"])
+        ),
         max_size=30,
     )
 )
@@ -114,7 +123,12 @@ def test_event_streams(chunks: list[bytes]) -> None:
 
 
 @MANY
-@given(st.one_of(st.binary(max_size=300), st.text(max_size=300).map(lambda text: text.encode("utf-8", "replace"))))
+@given(
+    st.one_of(
+        st.binary(max_size=300),
+        st.text(max_size=300).map(lambda text: text.encode("utf-8", "replace")),
+    )
+)
 def test_requirements(data: bytes) -> None:
     requirements.includes(requirements.read("requirements.txt", data))
 
@@ -127,7 +141,11 @@ def test_git_objects(noise: bytes, which: int, at: int) -> None:
         root = folder(Path(place, "r"), {"deploy.sh": "#!/bin/sh\nexit 1\n", "a/b": "c"})
         for words in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "a")):
             run_git(root, *words)
-        files = sorted(path for path in (root / ".git").rglob("*") if path.is_file() and "hooks" not in path.parts)
+        files = sorted(
+            path
+            for path in (root / ".git").rglob("*")
+            if path.is_file() and "hooks" not in path.parts
+        )
         victim = files[which % len(files)]
         victim.chmod(0o644)
         data = victim.read_bytes()
@@ -144,7 +162,8 @@ def test_git_objects(noise: bytes, which: int, at: int) -> None:
 HEADS = (b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07")
 SIZES = st.sampled_from([0, 1, 2, 4, 0xFFFF, 0xFFFFFFFE, 0xFFFFFFFF, 2**63, 2**64 - 1])
 CHANGES = st.lists(
-    st.tuples(st.sampled_from(HEADS), st.integers(4, 60), st.sampled_from([1, 2, 4, 8]), SIZES), max_size=5
+    st.tuples(st.sampled_from(HEADS), st.integers(4, 60), st.sampled_from([1, 2, 4, 8]), SIZES),
+    max_size=5,
 )
 ENTRIES = st.lists(
     st.tuples(

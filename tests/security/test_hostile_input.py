@@ -49,11 +49,16 @@ def deep(root: Path) -> None:
 
 def makes_deep_folders(root: Path) -> None:
     code = "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\n"
-    folder(root, {"deploy.sh": f"#!/bin/sh\npython3 deep.py\ncd - || cd /\n{GOOD_SCRIPT}", "deep.py": code})
+    folder(
+        root,
+        {"deploy.sh": f"#!/bin/sh\npython3 deep.py\ncd - || cd /\n{GOOD_SCRIPT}", "deep.py": code},
+    )
 
 
 def one_line_of_megabytes(root: Path) -> None:
-    folder(root, {"deploy.sh": "#!/bin/bash\nhead -c 15000000 /dev/zero | tr '\\0' x >&2\nexit 3\n"})
+    folder(
+        root, {"deploy.sh": "#!/bin/bash\nhead -c 15000000 /dev/zero | tr '\\0' x >&2\nexit 3\n"}
+    )
 
 
 def word_of_a_megabyte(root: Path) -> None:
@@ -77,7 +82,15 @@ def test_a_hostile_repository_gets_an_answer_in_time(name: str, tmp_path: Path) 
     make(tmp_path / "r")
     (tmp_path / "w").mkdir()
     (tmp_path / "w/config.json").write_text("{}")
-    done = kit("verify", str(tmp_path / "r"), "--weights", str(tmp_path / "w"), "--until", "plan", "--quiet")
+    done = kit(
+        "verify",
+        str(tmp_path / "r"),
+        "--weights",
+        str(tmp_path / "w"),
+        "--until",
+        "plan",
+        "--quiet",
+    )
     subprocess.run(["rm", "-rf", str(tmp_path / "r")], check=True)
     assert done.returncode in statuses, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
@@ -115,7 +128,9 @@ KEYS = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
 
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("key", KEYS)
-def test_a_configuration_without_its_numbers_is_not_ready(number: str, key: str, tmp_path: Path) -> None:
+def test_a_configuration_without_its_numbers_is_not_ready(
+    number: str, key: str, tmp_path: Path
+) -> None:
     from healthcheck.stages.weights.checks.config import wrong
     from healthcheck.stages.weights.documents import parse_object
 
@@ -130,7 +145,9 @@ def test_a_configuration_without_its_numbers_is_not_ready(number: str, key: str,
     text = json.dumps({name: value for name, value in whole.items() if name != key})
     ((found, _, _),) = wrong(parse_object(f'{text[:-1]}, "{key}": {number}}}'.encode()))
     assert found == key
-    ((inside, _, _),) = wrong(parse_object(f'{{"text_config": {text[:-1]}, "{key}": {number}}}}}'.encode()))
+    ((inside, _, _),) = wrong(
+        parse_object(f'{{"text_config": {text[:-1]}, "{key}": {number}}}}}'.encode())
+    )
     assert inside == f"text_config.{key}"
 
 
@@ -142,7 +159,9 @@ def claims(place: Path, *, long: bool) -> Path:
         file.truncate(size)
         file.seek(size)
         if long:
-            file.write(struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, size - 4, 4))
+            file.write(
+                struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, size - 4, 4)
+            )
             file.write(struct.pack("<4sLQL", b"PK\x06\x07", 0, size, 1))
         ends = (0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF) if long else (1, 1, size - 4, 4)
         file.write(struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, *ends, 0))
@@ -159,11 +178,15 @@ def test_a_zip_is_not_believed_how_long_its_directory_is(long: bool, tmp_path: P
         "resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))\n"
         "folder = list_folder(Path(sys.argv[1]).parent)\nprint(len(list(inspect(folder, folder.entries))))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(place)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(place)], capture_output=True, text=True, check=False
+    )
     assert done.stdout.split() == ["1"], done.stderr
 
 
-@pytest.mark.parametrize("name", ["garbage", "zip of nothing", "broken directory", "encrypted", "cut off", "page"])
+@pytest.mark.parametrize(
+    "name", ["garbage", "zip of nothing", "broken directory", "encrypted", "cut off", "page"]
+)
 def test_a_file_that_torch_cannot_load_is_told(name: str, tmp_path: Path) -> None:
     from healthcheck.stages.weights.folder import list_folder
     from healthcheck.stages.weights.pickles import inspect

@@ -32,7 +32,14 @@ def verified(weights: Path, place: Path) -> tuple[int, dict[str, dict[str, objec
     """The exit status and the checks, with every output enabled."""
     root = repository(place / "r", {"deploy.sh": GOOD_SCRIPT})
     (place / "steps.md").touch()
-    outlets = ("--json", str(place / "a.json"), "--junit", str(place / "j.xml"), "--out", str(place / "out"))
+    outlets = (
+        "--json",
+        str(place / "a.json"),
+        "--junit",
+        str(place / "j.xml"),
+        "--out",
+        str(place / "out"),
+    )
     done = subprocess.run(
         (sys.executable, "-I", "-m", "healthcheck", "verify", str(root), "--weights", str(weights), "--until", "weights", *outlets),
         env={**os.environ, "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(place / "steps.md")},
@@ -40,7 +47,9 @@ def verified(weights: Path, place: Path) -> tuple[int, dict[str, dict[str, objec
     )  # fmt: skip
     assert "Traceback" not in done.stderr
     assert (place / "out/report.html").is_file()
-    return done.returncode, {check["id"]: check for check in json.loads((place / "a.json").read_text())["checks"]}
+    return done.returncode, {
+        check["id"]: check for check in json.loads((place / "a.json").read_text())["checks"]
+    }
 
 
 @pytest.mark.parametrize(
@@ -48,14 +57,20 @@ def verified(weights: Path, place: Path) -> tuple[int, dict[str, dict[str, objec
     [
         "in the text",
         "in an error",
-        *(pytest.param(each, marks=pytest.mark.slow) for each in [*TEMPLATES][1:] if each != "in an error"),
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in [*TEMPLATES][1:]
+            if each != "in an error"
+        ),
     ],
 )
 def test_a_chat_template_with_half_a_character(where: str, tmp_path: Path) -> None:
     template, status = TEMPLATES[where]
     weights = Path(shutil.copytree(WEIGHTS, tmp_path / "w"))
     tokenizer = json.loads((weights / "tokenizer_config.json").read_text())
-    (weights / "tokenizer_config.json").write_text(json.dumps({**tokenizer, "chat_template": template}))
+    (weights / "tokenizer_config.json").write_text(
+        json.dumps({**tokenizer, "chat_template": template})
+    )
     found, checks = verified(weights, tmp_path)
     assert found == status
     assert checks["weights/tokenizer"]["outcome"] == ("fail" if status else "pass")
@@ -64,7 +79,12 @@ def test_a_chat_template_with_half_a_character(where: str, tmp_path: Path) -> No
 def test_names_in_the_weights_with_half_a_character(tmp_path: Path) -> None:
     weights = Path(shutil.copytree(WEIGHTS, tmp_path / "w"))
     config = json.loads((weights / "config.json").read_text())
-    config |= {"architectures": ["A\ud800"], "model_type": "\udfff", "dtype": "\ud83d", "hidden_size": "\ud800"}
+    config |= {
+        "architectures": ["A\ud800"],
+        "model_type": "\udfff",
+        "dtype": "\ud83d",
+        "hidden_size": "\ud800",
+    }
     (weights / "config.json").write_text(json.dumps(config))
     (weights / "model.safetensors.index.json").write_text(
         json.dumps({"weight_map": {"\ud800": "a\udfff.safetensors"}})

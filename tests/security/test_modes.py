@@ -28,11 +28,22 @@ ROOT = HERE.parents[1]
 NEITHER = "userns,landlock"
 
 
-def verified(tmp_path: Path, lacks: str, *words: str, **variables: str) -> tuple[int, dict[str, object], str]:
+def verified(
+    tmp_path: Path, lacks: str, *words: str, **variables: str
+) -> tuple[int, dict[str, object], str]:
     root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT})
     (tmp_path / "w").mkdir()
     (tmp_path / "w/config.json").write_text('{"model_type": "qwen3"}')
-    command = (sys.executable, str(HERE / "lacking.py"), lacks, sys.executable, "-I", "-m", "healthcheck", "verify")
+    command = (
+        sys.executable,
+        str(HERE / "lacking.py"),
+        lacks,
+        sys.executable,
+        "-I",
+        "-m",
+        "healthcheck",
+        "verify",
+    )
     done = subprocess.run(
         (*command, str(root), "--weights", str(tmp_path / "w"), "--json", "-", "--quiet", *words),
         env={**os.environ, "LACKING_PACKAGE": str(ROOT), **variables},
@@ -64,17 +75,24 @@ def test_the_mode_stands_beside_the_verdict(
 def test_without_any_and_without_consent_nothing_is_run_and_three_repairs_are_named(
     refusal: str, tmp_path: Path
 ) -> None:
-    status, report, _ = verified(tmp_path, NEITHER, "--until", "plan", **{CONSENT_VARIABLE: refusal})
+    status, report, _ = verified(
+        tmp_path, NEITHER, "--until", "plan", **{CONSENT_VARIABLE: refusal}
+    )
     assert status == 3
     assert report["verdict"] == "inconclusive"
     started = next(check for check in report["checks"] if check["id"] == "plan/starts-server")  # type: ignore[attr-defined]
-    assert all(each in started["detail"] for each in ("docker run", "--unconfined", "stage service"))
+    assert all(
+        each in started["detail"] for each in ("docker run", "--unconfined", "stage service")
+    )
 
 
 @pytest.mark.process
 def test_more_than_is_copied_is_inconclusive_and_run_nowhere(tmp_path: Path, weights: Path) -> None:
     mark = tmp_path / "mark"
-    files = {"deploy.sh": f"#!/bin/sh\n: > {mark}\n{GOOD_SCRIPT}", **{f"f/{n}": "" for n in range(60)}}
+    files = {
+        "deploy.sh": f"#!/bin/sh\n: > {mark}\n{GOOD_SCRIPT}",
+        **{f"f/{n}": "" for n in range(60)},
+    }
     submission = read_submission(repository(tmp_path / "r", files))
     plan = facts.gather(submission, weights, limits=Limits(copied_files=50), consent=True)
     ledger = Ledger(Silent())
@@ -89,7 +107,9 @@ def test_more_than_is_copied_is_inconclusive_and_run_nowhere(tmp_path: Path, wei
 @pytest.mark.slow
 def test_a_commit_of_very_many_files_is_run_like_any_other(tmp_path: Path, weights: Path) -> None:
     files = {"deploy.sh": GOOD_SCRIPT, **{f"f{n % 50}/{n}": "" for n in range(21_000)}}
-    plan = facts.gather(read_submission(repository(tmp_path / "r", files)), weights, limits=Limits(wall_s=60))
+    plan = facts.gather(
+        read_submission(repository(tmp_path / "r", files)), weights, limits=Limits(wall_s=60)
+    )
     assert (plan.run.ended_by, plan.observed.mode) == (EndedBy.SERVER, Mode.ISOLATED)
 
 
@@ -139,7 +159,9 @@ REAL_RUN = box.run
 
 
 @pytest.mark.process
-def test_a_trial_that_a_busy_machine_ends_leads_to_no_weaker_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trial_that_a_busy_machine_ends_leads_to_no_weaker_mode(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     tried: list[Mode] = []
 
     def always_starved(setting: box.Setting, mode: Mode) -> tuple[Job, Recording]:
@@ -153,7 +175,9 @@ def test_a_trial_that_a_busy_machine_ends_leads_to_no_weaker_mode(monkeypatch: p
 
 
 @pytest.mark.process
-def test_a_trial_is_tried_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, weights: Path) -> None:
+def test_a_trial_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, weights: Path
+) -> None:
     trials = iter((starved,))
 
     def starved_once(setting: box.Setting, mode: Mode) -> tuple[Job, Recording]:

@@ -17,7 +17,9 @@ SETUPS = (
     Setup("isolated", ordinary=True, lacks=("mount_setattr",)),
 )
 OF_THE_SYSTEM = next(
-    place for place in sorted(Path("/usr/share").iterdir()) if place.is_dir() and not place.is_symlink()
+    place
+    for place in sorted(Path("/usr/share").iterdir())
+    if place.is_dir() and not place.is_symlink()
 )
 MOUNTS = """after=$1 nested=$2 deeper=$3 system=$4
 shift 4
@@ -54,14 +56,22 @@ def test_what_is_mounted_below_is_read_only(
     after.mkdir()
     places = (str(after), str(weights / "a b"), str(weights / "a b/c"), str(OF_THE_SYSTEM))
     before = ("unshare", "--mount", "sh", "-c", MOUNTS, "sh", *places)
-    shown = attack(setup, *packages[setup.ordinary], repo, weights, base / "temporary", before=before)
+    shown = attack(
+        setup, *packages[setup.ordinary], repo, weights, base / "temporary", before=before
+    )
 
     assert shown.told.get("mode") == "isolated", shown
     said = str(shown.told["stdout"]).splitlines()
     assert said[:3] == ["kept"] * 3
-    left = {str(place.relative_to(after)): place.read_text() for place in after.rglob("*") if place.is_file()}
+    left = {
+        str(place.relative_to(after)): place.read_text()
+        for place in after.rglob("*")
+        if place.is_file()
+    }
     assert left == dict.fromkeys(("a b/kept", "a b/c/kept", f"{OF_THE_SYSTEM.name}/kept"), "kept\n")
-    assert f"{base.name}/weights" in "".join(said[3:]), "an overlay does not show what is mounted below the weights"
+    assert f"{base.name}/weights" in "".join(said[3:]), (
+        "an overlay does not show what is mounted below the weights"
+    )
     mounts = [line.split() for line in said[3:]]
     writable = {fields[4] for fields in mounts if "rw" in fields[5].split(",")}
     assert "/" in writable
@@ -84,5 +94,7 @@ def test_no_mount_names_a_place_of_the_caller(
     assert "/srv/weights" in said, "as the service names it"
     interpreter = Path(packages[setup.ordinary][0]).resolve()
     assert [
-        place for place in (base.name, str(interpreter.parents[1])) if place in said.replace(IN_IMAGE, "")
+        place
+        for place in (base.name, str(interpreter.parents[1]))
+        if place in said.replace(IN_IMAGE, "")
     ] == []

@@ -60,7 +60,9 @@ def test_no_planted_secret_stays(planted: Planted) -> None:
 def words_of(planted: Planted) -> list[str]:
     """The words of a command line, with an option and its value separate."""
     return (
-        planted.line.split(" ") if planted.line[2:3].isalpha() and planted.line.startswith("--") else [planted.line]
+        planted.line.split(" ")
+        if planted.line[2:3].isalpha() and planted.line.startswith("--")
+        else [planted.line]
     )
 
 
@@ -86,8 +88,12 @@ def quoting(chunk: Sequence[Planted]) -> Report:
         )  # fmt: skip
         fields = {"stage": Stage.PLAN, "title": "A title", "why": "A reason."}
         results += [
-            CheckResult(id=f"plan/quotes-{number}", outcome=Outcome.FAIL, findings=(finding,), **fields),
-            CheckResult(id=f"plan/breaks-{number}", outcome=Outcome.ERROR, because=said["because"], **fields),
+            CheckResult(
+                id=f"plan/quotes-{number}", outcome=Outcome.FAIL, findings=(finding,), **fields
+            ),
+            CheckResult(
+                id=f"plan/breaks-{number}", outcome=Outcome.ERROR, because=said["because"], **fields
+            ),
         ]
     first = chunk[0].line
     return Report(
@@ -110,7 +116,9 @@ def published(report: Report, place: Path, run: object = None) -> dict[str, str]
         for name, quiet, target in (
             ("terminal", False, place / "a.json"), ("brief", True, None), ("standard output", False, Path("-")),
         ):  # fmt: skip
-            options = argparse.Namespace(json=target, junit=place / "junit.xml", quiet=quiet, verbose=False)
+            options = argparse.Namespace(
+                json=target, junit=place / "junit.xml", quiet=quiet, verbose=False
+            )
             out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 output.publish(options, report, place / "out", run)  # type: ignore[arg-type]
@@ -194,9 +202,21 @@ def outlets(place: Path) -> tuple[tuple[str, ...], dict[str, str]]:
 
 
 def shown_by(done: subprocess.CompletedProcess[str], place: Path) -> dict[str, str]:
-    files = (place / "a.json", place / "junit.xml", place / "steps.md", *(place / "out").glob("*.*"))
+    files = (
+        place / "a.json",
+        place / "junit.xml",
+        place / "steps.md",
+        *(place / "out").glob("*.*"),
+    )
     written = {file.name: file.read_text("utf-8") for file in files}
-    assert {"a.json", "junit.xml", "steps.md", "report.json", "report.html", "summary.md"} <= written.keys()
+    assert {
+        "a.json",
+        "junit.xml",
+        "steps.md",
+        "report.json",
+        "report.html",
+        "summary.md",
+    } <= written.keys()
     return {"standard output": done.stdout, "standard error": done.stderr, **written}
 
 
@@ -204,7 +224,14 @@ def dry_run(script: str, place: Path) -> dict[str, str]:
     root = repository(place / "r", {"deploy.sh": f"#!/bin/bash\n{script}"})
     (place / "w").mkdir()
     options, env = outlets(place)
-    words = ("--weights", str(place / "w"), "--until", "plan", "--env", "NAKED_API_KEY=correct-horse-battery")
+    words = (
+        "--weights",
+        str(place / "w"),
+        "--until",
+        "plan",
+        "--env",
+        "NAKED_API_KEY=correct-horse-battery",
+    )
     done = run_kit("verify", str(root), *words, *options, env=env)
     assert done.returncode == 1, done.stderr
     return shown_by(done, place)
@@ -218,7 +245,9 @@ def test_whole_runs_that_say_secrets_pass_none_on(begin: int, tmp_path: Path) ->
     said = "".join(f"cat >&2 <<'END'\nMARK Error: {planted.line}\nEND\n" for planted in chunk)
     shown = dry_run(f"set -x\nexport HF_TOKEN=letmein-variable\nset +x\n{said}exit 3\n", tmp_path)
     for name, text in shown.items():
-        assert not leaked("".join(text.split()) if name.startswith("standard") else text, chunk), name
+        assert not leaked("".join(text.split()) if name.startswith("standard") else text, chunk), (
+            name
+        )
         assert "letmein" not in text, name
     for name in ("report.json", "report.html", "junit.xml", "standard output"):
         assert "MARK Error" in shown[name]
@@ -227,7 +256,8 @@ def test_whole_runs_that_say_secrets_pass_none_on(begin: int, tmp_path: Path) ->
 @pytest.mark.slow
 def test_no_argument_of_the_launch_is_passed_on(tmp_path: Path) -> None:
     shown = dry_run(
-        'exec vllm serve "$MODEL_PATH" --api-key letmein-argv --hf-token=letmein-two --port 8001\n', tmp_path
+        'exec vllm serve "$MODEL_PATH" --api-key letmein-argv --hf-token=letmein-two --port 8001\n',
+        tmp_path,
     )
     assert "--api-key" in shown["report.json"]
     assert not [name for name, text in shown.items() if "letmein" in text]
@@ -261,15 +291,21 @@ def telling_server() -> Iterator[str]:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("command", [("verify", "--url"), pytest.param(("probe",), marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "command", [("verify", "--url"), pytest.param(("probe",), marks=pytest.mark.slow)]
+)
 def test_what_a_server_says_of_secrets_is_not_passed_on(
     command: tuple[str, ...], telling_server: str, tmp_path: Path
 ) -> None:
     options, env = outlets(tmp_path)
-    done = run_kit(*command, f"http://{telling_server}/?key=letmein-address", "--model", "m", *options, env=env)
+    done = run_kit(
+        *command, f"http://{telling_server}/?key=letmein-address", "--model", "m", *options, env=env
+    )
     assert done.returncode in {1, 3}, done.stderr
     for name, text in shown_by(done, tmp_path).items():
-        assert not leaked("".join(text.split()) if name.startswith("standard") else text, PLANTED), name
+        assert not leaked(
+            "".join(text.split()) if name.startswith("standard") else text, PLANTED
+        ), name
         assert "letmein" not in text, name
 
 
@@ -284,7 +320,9 @@ def test_a_key_of_a_probe_is_not_passed_on_whatever_its_shape(planted: Planted) 
         shown = hide(request, environment)(f"wrong key {key}, {other} {key}")
         assert shown == f"wrong key {REMOVED}, {REMOVED} {REMOVED}"
     if len(key) > 8:
-        assert hiding(request, environment)(f"it began with {key[:-1]}") == f"it began with {REMOVED}"
+        assert (
+            hiding(request, environment)(f"it began with {key[:-1]}") == f"it began with {REMOVED}"
+        )
 
 
 @pytest.mark.process

@@ -30,10 +30,14 @@ nproc
 """
 
 
-def ran(setup: Setup, world: Host, packages: dict[bool, tuple[str, Path]], script: str) -> Mapping[str, object]:
+def ran(
+    setup: Setup, world: Host, packages: dict[bool, tuple[str, Path]], script: str
+) -> Mapping[str, object]:
     base = world.folder.parent
     (base / "repo/deploy.sh").write_text(world.fill(script))
-    shown = attack(setup, *packages[setup.ordinary], base / "repo", base / "weights", base / "temporary")
+    shown = attack(
+        setup, *packages[setup.ordinary], base / "repo", base / "weights", base / "temporary"
+    )
     assert shown.told.get("mode") == setup.mode, shown
     return shown.told
 

@@ -134,7 +134,12 @@ def inside(
     command = " ".join((STRANGERS_PYTHON, "-I", name, *words))
     (base / "repo/deploy.sh").write_text(f"#!/bin/bash\n{command}\nexit 1\n")
     shown = attack(
-        setup, *packages[setup.ordinary], base / "repo", base / "weights", base / "temporary", wall_s=8.0
+        setup,
+        *packages[setup.ordinary],
+        base / "repo",
+        base / "weights",
+        base / "temporary",
+        wall_s=8.0,
     )
     assert shown.told.get("mode") == setup.mode, shown
     return dict(shown.told)
@@ -146,17 +151,26 @@ def write(world: Host, name: str, text: str) -> None:
 
 pytestmark = [
     pytest.mark.process,
-    pytest.mark.skipif(os.geteuid() != 0 or not os.access(STRANGERS_PYTHON, os.X_OK), reason="two users take root"),
+    pytest.mark.skipif(
+        os.geteuid() != 0 or not os.access(STRANGERS_PYTHON, os.X_OK), reason="two users take root"
+    ),
 ]
 
 
 def changed(pid: int) -> tuple[object, ...]:
     process = psutil.Process(pid)
-    return process.nice(), tuple(process.cpu_affinity()), process.ionice(), os.sched_getscheduler(pid)
+    return (
+        process.nice(),
+        tuple(process.cpu_affinity()),
+        process.ionice(),
+        os.sched_getscheduler(pid),
+    )
 
 
 @pytest.mark.parametrize("setup", every(2, SETUPS))
-def test_calls_that_name_others_fail(setup: Setup, world: Host, packages: dict[bool, tuple[str, Path]]) -> None:
+def test_calls_that_name_others_fail(
+    setup: Setup, world: Host, packages: dict[bool, tuple[str, Path]]
+) -> None:
     write(world, "calls.py", CALLS)
     weights = world.folder.parent / "weights"
     words = (world.names["BYSTANDER"], f"{weights}/config.json", str(weights))
@@ -168,7 +182,9 @@ def test_calls_that_name_others_fail(setup: Setup, world: Host, packages: dict[b
     assert said["flags"] in ({"ENOANO"} if setup.ordinary else {"EPERM", "EACCES", "ENOTTY"})
     assert said["mode"] == ("ENOANO" if setup.ordinary else "EPERM")
     assert (changed(world.bystander.pid), (weights / "config.json").stat().st_mode) == before
-    control = dict(line.split(" ") for line in outside(setup, world, "calls.py", *words).splitlines())
+    control = dict(
+        line.split(" ") for line in outside(setup, world, "calls.py", *words).splitlines()
+    )
     assert {name: control[name] for name in OUTSIDE} == OUTSIDE
     assert changed(world.bystander.pid) != before[0]
 
@@ -259,7 +275,10 @@ def test_private_files_in_folders_of_the_system_are_not_read(
         str(inside(setup, world, packages, "reads.py", *names)["stdout"]).split()
         == ["SHOWN", "-", "-", "-", "-"] * 3
     )
-    assert outside(setup, world, "reads.py", *names).split() == ["SHOWN", SECRET, SECRET, SECRET, SECRET] * 3
+    assert (
+        outside(setup, world, "reads.py", *names).split()
+        == ["SHOWN", SECRET, SECRET, SECRET, SECRET] * 3
+    )
 
 
 @pytest.mark.parametrize(

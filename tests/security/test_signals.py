@@ -50,8 +50,25 @@ def started(tmp_path: Path, mode: str, token: str) -> subprocess.Popen[bytes]:
         (tmp_path / name).mkdir()
     (tmp_path / "w/config.json").write_text("{}")
     (tmp_path / "temporary").chmod(0o755)
-    command = (sys.executable, str(HERE / "lacking.py"), MODES[mode], sys.executable, "-I", "-m", "healthcheck")
-    words = ("verify", str(root), "--weights", str(tmp_path / "w"), "--until", "plan", "--unconfined", "--quiet")
+    command = (
+        sys.executable,
+        str(HERE / "lacking.py"),
+        MODES[mode],
+        sys.executable,
+        "-I",
+        "-m",
+        "healthcheck",
+    )
+    words = (
+        "verify",
+        str(root),
+        "--weights",
+        str(tmp_path / "w"),
+        "--until",
+        "plan",
+        "--unconfined",
+        "--quiet",
+    )
     kit = subprocess.Popen(
         (*command, *words, "--json", str(tmp_path / "report.json")),
         cwd=tmp_path, env={**os.environ, "LACKING_PACKAGE": str(ROOT), "TMPDIR": str(tmp_path / "temporary")},
@@ -78,7 +95,9 @@ def gone(token: str) -> bool:
         pytest.param(signal.SIGHUP, marks=pytest.mark.slow),
     ],
 )
-def test_a_signal_ends_it_with_a_report(number: signal.Signals, mode: str, tmp_path: Path, token: str) -> None:
+def test_a_signal_ends_it_with_a_report(
+    number: signal.Signals, mode: str, tmp_path: Path, token: str
+) -> None:
     kit = started(tmp_path, mode, token)
     kit.send_signal(number)
     _, complained = kit.communicate(timeout=120)
@@ -89,14 +108,25 @@ def test_a_signal_ends_it_with_a_report(number: signal.Signals, mode: str, tmp_p
 
 
 def jails(kit: subprocess.Popen[bytes]) -> list[psutil.Process]:
-    return [child for child in psutil.Process(kit.pid).children() if "isolated.py" in " ".join(child.cmdline())]
+    return [
+        child
+        for child in psutil.Process(kit.pid).children()
+        if "isolated.py" in " ".join(child.cmdline())
+    ]
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
-    "victim", ["kit", pytest.param("jail", marks=pytest.mark.slow), pytest.param("watcher", marks=pytest.mark.slow)]
+    "victim",
+    [
+        "kit",
+        pytest.param("jail", marks=pytest.mark.slow),
+        pytest.param("watcher", marks=pytest.mark.slow),
+    ],
 )
-def test_nothing_runs_on_where_one_of_them_is_killed(victim: str, mode: str, tmp_path: Path, token: str) -> None:
+def test_nothing_runs_on_where_one_of_them_is_killed(
+    victim: str, mode: str, tmp_path: Path, token: str
+) -> None:
     kit = started(tmp_path, mode, token)
     victims = {"kit": [psutil.Process(kit.pid)], "jail": jails(kit)}
     victims["watcher"] = [child for jail in jails(kit) for child in jail.children()]
@@ -115,10 +145,17 @@ while :; do (for ((i = 0; i < 100000; i++)); do :; done); done
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_a_killed_kit_ran_ends_long_before_its_own_limit(mode: str, tmp_path: Path, token: str) -> None:
+def test_what_a_killed_kit_ran_ends_long_before_its_own_limit(
+    mode: str, tmp_path: Path, token: str
+) -> None:
     root = repository(tmp_path / "r", {"deploy.sh": WORKS_ON.replace("{token}", token)})
     (tmp_path / "w").mkdir()
-    job = {"repo": str(root), "weights": str(tmp_path / "w"), "mode": mode, "wall_s": 30 * PATIENCE_S}
+    job = {
+        "repo": str(root),
+        "weights": str(tmp_path / "w"),
+        "mode": mode,
+        "wall_s": 30 * PATIENCE_S,
+    }
     kit = subprocess.Popen(
         (sys.executable, "-I", str(HERE / "dry_run_one.py"), json.dumps(job)),
         cwd=tmp_path, env={**os.environ, "LACKING_PACKAGE": str(ROOT)}, stdout=subprocess.DEVNULL,
@@ -136,7 +173,15 @@ def test_what_a_killed_kit_left_is_removed_by_the_next_one(tmp_path: Path, token
     kit.communicate(timeout=60)
     assert gone(token)
     assert os.listdir(tmp_path / "temporary")
-    words = ("verify", str(tmp_path / "r"), "--weights", str(tmp_path / "w"), "--until", "plan", "--quiet")
+    words = (
+        "verify",
+        str(tmp_path / "r"),
+        "--weights",
+        str(tmp_path / "w"),
+        "--until",
+        "plan",
+        "--quiet",
+    )
     subprocess.run(
         (sys.executable, "-I", "-m", "healthcheck", *words),
         env={**os.environ, "TMPDIR": str(tmp_path / "temporary")}, cwd="/", capture_output=True, check=False,

@@ -66,11 +66,15 @@ def _session(process: psutil.Process) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("command", [("probe",), ("verify", "--url")])
-def test_what_was_sampled_is_reported(command: tuple[str, ...], number: signal.Signals, tmp_path: Path) -> None:
+def test_what_was_sampled_is_reported(
+    command: tuple[str, ...], number: signal.Signals, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     journal = out / "logs/samples.jsonl"
     with Simulator(behaviour(tokens_per_second=200)) as server:
-        process = started(*command, server.url, "--problems", "3000", "--full", "--out", str(out), "--quiet")
+        process = started(
+            *command, server.url, "--problems", "3000", "--full", "--out", str(out), "--quiet"
+        )
         until(lambda: journal.is_file() and journal.read_bytes().count(b"\n") > 20, process)
         ended(process, number)
     samples = read(journal)
@@ -107,7 +111,9 @@ def test_a_probe_that_has_no_answer_yet_is_reported(
     number: signal.Signals, tmp_path: Path, silent_server: tuple[str, Event]
 ) -> None:
     url, asked = silent_server
-    process = started("probe", url, "--out", str(tmp_path / "out"), "--json", str(tmp_path / "a.json"))
+    process = started(
+        "probe", url, "--out", str(tmp_path / "out"), "--json", str(tmp_path / "a.json")
+    )
     until(asked.is_set, process)
     assert "interrupted" in ended(process, number)
     for file in ("out/report.json", "a.json"):

@@ -84,5 +84,9 @@ def test_an_exponential_pattern_is_noticed():
 def test_no_pattern_is_slow():
     found = patterns()
     assert len(found) > 300
-    texts = {one: slow_text(one, gaps=not module.startswith(GRADED)) for one, module in found.items()}
-    assert {f"{found[one]}: {one.pattern!r}": text[:40] for one, text in texts.items() if text} == {}
+    texts = {
+        one: slow_text(one, gaps=not module.startswith(GRADED)) for one, module in found.items()
+    }
+    assert {
+        f"{found[one]}: {one.pattern!r}": text[:40] for one, text in texts.items() if text
+    } == {}

@@ -52,7 +52,11 @@ def _places() -> Iterator[tuple[str, ast.Call, ast.FunctionDef | ast.Module]]:
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
             if _starts(ast.unparse(call.func)):
                 around = [each for each in functions if call in set(ast.walk(each))]
-                yield f"{name}:{around[-1].name if around else ''}", call, around[-1] if around else tree
+                yield (
+                    f"{name}:{around[-1].name if around else ''}",
+                    call,
+                    around[-1] if around else tree,
+                )
 
 
 def _by_subprocess(call: ast.Call) -> bool:
@@ -91,7 +95,9 @@ def test_each_has_a_working_folder_and_an_absolute_program() -> None:
             f"{place} has no folder of its own"
         )
         used = {ast.unparse(node) for node in ast.walk(around) if isinstance(node, ast.Attribute)}
-        assert PROGRAMS & used or place in OTHERS, f"{place}: take the program from healthcheck.system.programs"
+        assert PROGRAMS & used or place in OTHERS, (
+            f"{place}: take the program from healthcheck.system.programs"
+        )
 
 
 def test_no_other_module_asks_which_python_runs_it_or_searches_a_path() -> None:
@@ -139,7 +145,10 @@ EXCEPTIONS = {
     "channel.py": {"os.chmod", "os.open"},  # its own new files, before the script starts
     "stubs.py": {"os.stat"},  # /proc, and its own files before the script starts
     "warden.py": {"os.open"},  # /proc, before the script starts
-    "recorder.py": {"os.path.realpath", "os.path.lexists"},  # the target of a word of argv; nothing is opened
+    "recorder.py": {
+        "os.path.realpath",
+        "os.path.lexists",
+    },  # the target of a word of argv; nothing is opened
     "outside.py": {"os.lstat"},  # sizes for a sum; nothing is opened
 }
 
@@ -147,7 +156,9 @@ EXCEPTIONS = {
 def test_who_watches_touches_files_through_one_helper_alone() -> None:
     trees = {name: [ast.parse((ROOT / "sandbox" / name).read_text("utf-8"))] for name in WATCHING}
     outside = ast.walk(ast.parse((ROOT / "sandbox/outside.py").read_text("utf-8")))
-    measuring = [node for node in outside if isinstance(node, ast.FunctionDef) and node.name in MEASURING]
+    measuring = [
+        node for node in outside if isinstance(node, ast.FunctionDef) and node.name in MEASURING
+    ]
     assert {each.name for each in measuring} == MEASURING
     for name, parts in {**trees, "outside.py": measuring}.items():
         calls = [node for part in parts for node in ast.walk(part) if isinstance(node, ast.Call)]

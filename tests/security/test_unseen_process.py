@@ -20,13 +20,17 @@ KEEPS_TO_ITSELF = "import ctypes, time; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); 
 
 @pytest.mark.process
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="mounting takes root")
-@pytest.mark.parametrize("setup", [Setup("unconfined", ordinary=True, lacks=("landlock", "userns"))])
+@pytest.mark.parametrize(
+    "setup", [Setup("unconfined", ordinary=True, lacks=("landlock", "userns"))]
+)
 def test_a_process_that_is_not_seen_lives_on(
     setup: Setup, world: Host, packages: dict[bool, tuple[str, Path]]
 ) -> None:
     base = world.folder.parent
     command = (STRANGERS_PYTHON, "-c", KEEPS_TO_ITSELF)
-    with subprocess.Popen(command, user=NOBODY, group=NOBODY, extra_groups=[], stdout=subprocess.PIPE) as agent:
+    with subprocess.Popen(
+        command, user=NOBODY, group=NOBODY, extra_groups=[], stdout=subprocess.PIPE
+    ) as agent:
         assert agent.stdout
         assert agent.stdout.readline()
         deploy = f"#!/bin/bash\n[ -e /proc/{agent.pid} ] && echo seen\nkill -9 {agent.pid}\nkill -9 $BASHPID\n"

@@ -39,7 +39,11 @@ def test_the_forms_are_commands_or_look_like_one(said: str) -> None:
     assert "error" in said or list(commands(said)) or re.search("[:\uff1a]{2}|##", said)
 
 
-HOW = [("--verbose",), ("--json", "-"), *(pytest.param(how, marks=pytest.mark.slow) for how in ((), ("--quiet",)))]
+HOW = [
+    ("--verbose",),
+    ("--json", "-"),
+    *(pytest.param(how, marks=pytest.mark.slow) for how in ((), ("--quiet",))),
+]
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -87,7 +91,9 @@ def test_no_command_of_a_submission_leaves(how: tuple[str, ...], tmp_path: Path)
 @pytest.mark.process
 @pytest.mark.parametrize("how", [pytest.param((), marks=pytest.mark.slow), ("--json", "-")])
 def test_no_command_of_a_log_leaves(how: tuple[str, ...]) -> None:
-    log = "\n".join(("Traceback (most recent call last):", *SAID, "RuntimeError: ::error::x ##[error]y")).encode()
+    log = "\n".join(
+        ("Traceback (most recent call last):", *SAID, "RuntimeError: ::error::x ##[error]y")
+    ).encode()
     done = ran("diagnose", "-", *how, stdin=log)
     assert b"Traceback" in done.stdout
     assert b"set-output" in done.stdout
@@ -102,7 +108,8 @@ ARGUMENTS = (
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    "words", [*ARGUMENTS[:2], *(pytest.param(words, marks=pytest.mark.slow) for words in ARGUMENTS[2:])]
+    "words",
+    [*ARGUMENTS[:2], *(pytest.param(words, marks=pytest.mark.slow) for words in ARGUMENTS[2:])],
 )
 def test_no_command_of_an_argument_leaves(words: tuple[str, ...]) -> None:
     done = ran(*words)
@@ -113,13 +120,31 @@ def test_no_command_of_an_argument_leaves(words: tuple[str, ...]) -> None:
 
 @pytest.mark.slow
 def test_no_command_of_a_path_leaves(tmp_path: Path) -> None:
-    root = repository(tmp_path / "a\n::error::x ##[error]b", {"deploy.sh": "#!/bin/sh\nexit 3\n", "::error::c": ""})
+    root = repository(
+        tmp_path / "a\n::error::x ##[error]b",
+        {"deploy.sh": "#!/bin/sh\nexit 3\n", "::error::c": ""},
+    )
     (tmp_path / "w\r::error::y").mkdir()
-    judge(ran("verify", str(root), "--weights", str(tmp_path / "w\r::error::y"), "--until", "plan", "--fix"))
+    judge(
+        ran(
+            "verify",
+            str(root),
+            "--weights",
+            str(tmp_path / "w\r::error::y"),
+            "--until",
+            "plan",
+            "--fix",
+        )
+    )
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.text(alphabet=st.sampled_from(":#[]a \n\r\u2060\u00ad\ufeff\x1b")) | st.sampled_from(SAID)))
+@given(
+    st.lists(
+        st.text(alphabet=st.sampled_from(":#[]a \n\r\u2060\u00ad\ufeff\x1b"))
+        | st.sampled_from(SAID)
+    )
+)
 def test_no_command_is_put_together_from_several_writes(parts: list[str]) -> None:
     kept = io.BytesIO()
     stream = Uncommanding(kept, encoding="utf-8", errors="replace", newline="")
@@ -130,7 +155,9 @@ def test_no_command_is_put_together_from_several_writes(parts: list[str]) -> Non
     assert "::" not in text
     assert "##[" not in text
     assert list(commands(text)) == []
-    assert text.replace("\u2060", "") == "".join(parts).replace("\u2060", ""), "nothing else is changed"
+    assert text.replace("\u2060", "") == "".join(parts).replace("\u2060", ""), (
+        "nothing else is changed"
+    )
 
 
 @pytest.mark.process

@@ -76,14 +76,19 @@ class Host:
         found = {}
         for place in sorted(self.folder.rglob("*")):
             kept = place.lstat()
-            found[str(place)] = (kept.st_mode, place.read_bytes() if stat.S_ISREG(kept.st_mode) else b"")
+            found[str(place)] = (
+                kept.st_mode,
+                place.read_bytes() if stat.S_ISREG(kept.st_mode) else b"",
+            )
         return found
 
     def left(self) -> list[str]:
         """Files of this attack, by its token, in the world-writable folders."""
         token, common = self.names["TOKEN"], self.names["COMMON"]
         places = (*SHARED, common, f"{common}/inner")
-        return [f"{place}/{name}" for place in places for name in os.listdir(place) if token in name]
+        return [
+            f"{place}/{name}" for place in places for name in os.listdir(place) if token in name
+        ]
 
 
 @contextlib.contextmanager
@@ -96,7 +101,13 @@ def host(base: Path, *, owner: int) -> Iterator[Host]:
     (folder / "secret.json").write_text(json.dumps({"api": SECRET}))
     (folder / "victim.sh").write_text("#!/bin/sh\n")
     (folder / "fifo-free").mkdir()
-    modes = {"id_rsa": 0o600, "data.txt": 0o644, "secret.json": 0o600, "victim.sh": 0o755, "fifo-free": 0o755}
+    modes = {
+        "id_rsa": 0o600,
+        "data.txt": 0o644,
+        "secret.json": 0o600,
+        "victim.sh": 0o755,
+        "fifo-free": 0o755,
+    }
     for name, mode in modes.items():
         os.chmod(folder / name, mode)
         os.chown(folder / name, owner, owner)
@@ -125,7 +136,12 @@ def host(base: Path, *, owner: int) -> Iterator[Host]:
             threading.Thread(target=target, args=(service, reached), daemon=True).start()
         for name in ("agent.sock", "log.sock"):
             os.chmod(folder / name, 0o777)
-        names = {"HOST": str(folder), "TOKEN": token, "COMMON": common, "PORT": str(server.getsockname()[1])}
+        names = {
+            "HOST": str(folder),
+            "TOKEN": token,
+            "COMMON": common,
+            "PORT": str(server.getsockname()[1]),
+        }
         names |= {"BYSTANDER": str(bystander.pid), "KIT": str(os.getpid())}
         found = Host(folder, names, bystander, reached)
         found.before = found.state()
@@ -135,7 +151,9 @@ def host(base: Path, *, owner: int) -> Iterator[Host]:
             bystander.kill()
             bystander.wait()
             for place in found.left():
-                shutil.rmtree(place, ignore_errors=True) if os.path.isdir(place) else os.unlink(place)
+                shutil.rmtree(place, ignore_errors=True) if os.path.isdir(place) else os.unlink(
+                    place
+                )
             shutil.rmtree(common)
 
 
@@ -160,10 +178,14 @@ def package_for(ordinary: bool, base: Path) -> tuple[str, Path]:
     if not ordinary:
         return sys.executable, PACKAGE
     copy = base / "package"
-    shutil.copytree(PACKAGE / "healthcheck", copy / "healthcheck", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        PACKAGE / "healthcheck", copy / "healthcheck", ignore=shutil.ignore_patterns("__pycache__")
+    )
     for script in ("lacking.py", "dry_run_one.py"):
         shutil.copyfile(HERE / script, copy / script)
-    if os.access(STRANGERS_PYTHON, os.X_OK):  # this user cannot write there, and would compile it all each time
+    if os.access(
+        STRANGERS_PYTHON, os.X_OK
+    ):  # this user cannot write there, and would compile it all each time
         subprocess.run([STRANGERS_PYTHON, "-m", "compileall", "-q", str(copy)], check=True)
     subprocess.run(["chmod", "-R", "a+rX", str(copy)], check=True)
     return STRANGERS_PYTHON, copy
@@ -198,8 +220,17 @@ def attack(
     scripts = HERE if package == PACKAGE else package
     lacks = ",".join([*setup.lacks, *(("ordinary",) if setup.ordinary else ())])
     job = {"repo": str(repo), "weights": str(weights), "mode": setup.mode, "wall_s": 4.0, **more}
-    command = [sys.executable if not setup.ordinary else python, "-I", str(scripts / "lacking.py"), lacks]
-    environment = {"PATH": os.environ["PATH"], "LACKING_PACKAGE": str(package), "TMPDIR": str(temporary)}
+    command = [
+        sys.executable if not setup.ordinary else python,
+        "-I",
+        str(scripts / "lacking.py"),
+        lacks,
+    ]
+    environment = {
+        "PATH": os.environ["PATH"],
+        "LACKING_PACKAGE": str(package),
+        "TMPDIR": str(temporary),
+    }
     environment |= {"A_TOKEN": f"{SECRET}-of-the-environment", "HOME": str(repo.parent / "host")}
     assert libc.prctl(SUBREAPER, 1, 0, 0, 0) == 0
     try:

@@ -56,7 +56,9 @@ class Handler(BaseHTTPRequestHandler):
             sys.stderr.write("RuntimeError: the first request was too much\n")
             os._exit(7)
         elif MODE in {"gateway", "registry"} and not os.path.exists("loaded"):
-            self.say(500 if MODE == "gateway" else 400, {"error": {"message": "no worker is there"}})
+            self.say(
+                500 if MODE == "gateway" else 400, {"error": {"message": "no worker is there"}}
+            )
         elif MODE == "loading" and time.monotonic() - BEGAN < 1:
             self.say(503, {"error": "loading"})
         else:
@@ -68,7 +70,15 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         kind = "reasoning_content" if MODE == "thoughts" else "content"
         self.event(
-            {"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}]}
+            {
+                "choices": [
+                    {
+                        "index": 0,
+                        "delta": {"role": "assistant", "content": ""},
+                        "finish_reason": None,
+                    }
+                ]
+            }
         )
         for text in ("hel", "lo"):
             self.event({"choices": [{"index": 0, "delta": {kind: text}, "finish_reason": None}]})

@@ -43,7 +43,9 @@ def service(
     port = port or free_port()
     export = folder / "export"
     export.mkdir(exist_ok=True)
-    (export / "deploy.sh").write_text(script.replace("SERVER", SERVER).replace("PORT", str(port)) + "\n")
+    (export / "deploy.sh").write_text(
+        script.replace("SERVER", SERVER).replace("PORT", str(port)) + "\n"
+    )
     weights = folder / "my weights 权重"
     weights.mkdir(exist_ok=True)
     return Service(
@@ -75,7 +77,9 @@ def with_word(word: str) -> list[int]:
     """Living processes with this word in their command line."""
     found = []
     for process in psutil.process_iter(["pid", "cmdline", "status"]):
-        if process.info["status"] != psutil.STATUS_ZOMBIE and word in (process.info["cmdline"] or []):
+        if process.info["status"] != psutil.STATUS_ZOMBIE and word in (
+            process.info["cmdline"] or []
+        ):
             found.append(process.info["pid"])
     return found
 

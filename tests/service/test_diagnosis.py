@@ -21,7 +21,12 @@ else:
 from healthcheck.errors import KitFailure
 from healthcheck.stages.service import catalogue as tables
 from healthcheck.stages.service.catalogue import Catalogue, Severity, States, catalogue
-from healthcheck.stages.service.diagnosis import OVERLAP_BYTES, WINDOW_BYTES, Diagnosis, diagnose_stream
+from healthcheck.stages.service.diagnosis import (
+    OVERLAP_BYTES,
+    WINDOW_BYTES,
+    Diagnosis,
+    diagnose_stream,
+)
 from tests.support.rows import rows
 
 KNOWN = catalogue().failures
@@ -91,13 +96,17 @@ def test_ids_are_unique_and_each_word_of_states_is_used():
 def test_a_word_of_states_that_does_not_exist_is_an_error_of_the_file(tmp_path, monkeypatch):
     text = tables.FILE.read_text(encoding="utf-8")
     monkeypatch.setattr(tables, "FILE", tmp_path / "failures.yaml")
-    tables.FILE.write_text(text.replace("  states: line\n", "  states: lines\n", 1), encoding="utf-8")
+    tables.FILE.write_text(
+        text.replace("  states: line\n", "  states: lines\n", 1), encoding="utf-8"
+    )
     with pytest.raises(KitFailure, match="lines"):
         tables._catalogue(8001)
 
 
 def test_a_harmless_pattern_keeps_its_flags():
-    known = Catalogue(failures=KNOWN, benign=(re.compile("^(?:all is WELL)", re.IGNORECASE | re.MULTILINE),))
+    known = Catalogue(
+        failures=KNOWN, benign=(re.compile("^(?:all is WELL)", re.IGNORECASE | re.MULTILINE),)
+    )
     found = diagnose_stream(io.BytesIO(f"step 1\nAll is well: {OOM}\nstep 2\n".encode()), known)
     assert (found.cause, found.others, found.lines) == (None, (), 3)
 
@@ -171,9 +180,15 @@ def test_without_a_known_cause_the_last_error_block_is_given_once():
         "strange.FrobnicationFailure: shard 17 of 64",
         "  with a second line",
     ]
-    log = [f"(Worker_TP{n} pid=1{n}) ERROR 11-21 08:49:14 [w.py:1] {line}" for n in range(4) for line in worker]
+    log = [
+        f"(Worker_TP{n} pid=1{n}) ERROR 11-21 08:49:14 [w.py:1] {line}"
+        for n in range(4)
+        for line in worker
+    ]
     log += ["Traceback (most recent call last):", '  File "x.py", line 1, in main']
-    log += ["RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"]
+    log += [
+        "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"
+    ]
     found = diagnosed("\n".join(log))
     assert not found.cause
     assert [line.text for line in found.block] == worker
@@ -208,9 +223,7 @@ def test_memory_stays_bounded_and_lines_keep_their_numbers_in_a_long_log(tmp_pat
 @given(before=st.integers(WINDOW_BYTES - 300, WINDOW_BYTES + 300), newline=st.booleans())
 @settings(deadline=None, max_examples=5)
 def test_a_failure_across_the_edge_of_a_window_is_found(before, newline):
-    example = (
-        "AssertionError: local_world_size (8) must be less than or equal to the number\nof visible devices (0)."
-    )
+    example = "AssertionError: local_world_size (8) must be less than or equal to the number\nof visible devices (0)."
     filler = (b"x" * 99 + b"\n") * (before // 100) + b"y" * (before % 100)
     found = diagnosed(filler + (b"\n" if newline else b" ") + example.encode())
     assert found.cause
@@ -220,21 +233,28 @@ def test_a_failure_across_the_edge_of_a_window_is_found(before, newline):
 
 @given(
     st.lists(
-        st.one_of(st.binary(max_size=200), st.sampled_from([f.examples[0].encode() for f in KNOWN])), max_size=12
+        st.one_of(
+            st.binary(max_size=200), st.sampled_from([f.examples[0].encode() for f in KNOWN])
+        ),
+        max_size=12,
     )
 )
 @settings(deadline=None, max_examples=60)
 def test_any_bytes_give_a_diagnosis(parts):
     data = b"\n".join(parts)
     found = diagnosed(data)
-    numbers = [line.number for line in found.block] + [line.number for hit in found.others for line in hit.lines]
+    numbers = [line.number for line in found.block] + [
+        line.number for hit in found.others for line in hit.lines
+    ]
     assert all(1 <= number <= data.count(b"\n") + 1 for number in numbers)
     assert all("\x1b" not in line.text for line in found.block)
 
 
 def test_one_line_without_end_is_no_trouble():
     found = diagnosed(
-        b"z" * (3 * WINDOW_BYTES) + b" Cannot find any model weights with `w` " + b"z" * OVERLAP_BYTES
+        b"z" * (3 * WINDOW_BYTES)
+        + b" Cannot find any model weights with `w` "
+        + b"z" * OVERLAP_BYTES
     )
     assert found.cause
     assert found.cause.failure.id == "weights-none"

@@ -18,7 +18,9 @@ pytestmark = pytest.mark.process
 
 def test_a_server_that_dies_after_the_first_answer_is_reported_with_its_cause(tmp_path):
     dies = "echo 'OSError: [Errno 28] No space left on device'; kill -9 $server; exit 1"
-    with service(tmp_path, f"SERVER PORT & server=$!; until [ -e full ]; do sleep 0.1; done; {dies}") as running:
+    with service(
+        tmp_path, f"SERVER PORT & server=$!; until [ -e full ]; do sleep 0.1; done; {dies}"
+    ) as running:
         assert running.launch.outcome is LaunchOutcome.READY
         (tmp_path / "export" / "full").touch()
         assert eventually(lambda: not running.alive().running)
@@ -49,7 +51,9 @@ def test_a_server_that_was_told_to_stop_while_it_loaded_leaves_the_start_open(tm
 
 
 def test_a_time_limit_of_deploy_sh_itself_is_a_failure(tmp_path):
-    with service(tmp_path, "echo '[shutdown] API server: shutdown triggered'; timeout 0.1 sleep 60") as running:
+    with service(
+        tmp_path, "echo '[shutdown] API server: shutdown triggered'; timeout 0.1 sleep 60"
+    ) as running:
         assert starts.judge(running.launch).outcome is Outcome.FAIL
 
 
@@ -57,7 +61,9 @@ def test_a_server_that_was_told_to_stop_after_the_first_answer_leaves_it_open(tm
     with service(tmp_path, "echo $$ > pid; exec SERVER PORT") as running:
         assert running.launch.outcome is LaunchOutcome.READY
         os.kill(int((tmp_path / "export" / "pid").read_text()), 15)
-        assert eventually(lambda: not running.alive().running and running.alive().exit_status is not None)
+        assert eventually(
+            lambda: not running.alive().running and running.alive().exit_status is not None
+        )
         result = stays_up.judge(running.ended())
     assert not result.settled
     assert "SIGTERM" in seen_in(result)

@@ -11,12 +11,14 @@ from healthcheck.stages.service.diagnosis import Diagnosis, diagnose_stream
 FRAME = '  File "/srv/vllm/x.py", line 7, in y'
 HEADING = "Traceback (most recent call last):"
 OOM = "RuntimeError: NPU out of memory. Tried to allocate 11.50 GiB (NPU 15; 60.97 GiB total capacity;"
-SHAPES = (
-    "RuntimeError: The size of tensor a (7968) must match the size of tensor b (0) at non-singleton dimension 0"
-)
+SHAPES = "RuntimeError: The size of tensor a (7968) must match the size of tensor b (0) at non-singleton dimension 0"
 STARTED = "(APIServer pid=1) INFO:     Application startup complete."
-WRAPPER = "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"
-APART = tuple(f"(APIServer pid=1) INFO 11-21 08:49:{second} [x.py:1] loading" for second in range(10, 30))
+WRAPPER = (
+    "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"
+)
+APART = tuple(
+    f"(APIServer pid=1) INFO 11-21 08:49:{second} [x.py:1] loading" for second in range(10, 30)
+)
 
 
 def traceback(error: str, prefix: str = "") -> tuple[str, ...]:
@@ -58,7 +60,11 @@ def test_a_fatal_error_beside_a_later_one_that_does_not_follow_from_it_is_a_poss
 
 def test_two_causes_in_two_places_are_both_possible():
     port = "OSError: [Errno 98] Address already in use"
-    assert said(diagnosed(*traceback(port), *APART, *traceback(OOM))) == ("", ("port-8000-busy", "npu-oom"), "")
+    assert said(diagnosed(*traceback(port), *APART, *traceback(OOM))) == (
+        "",
+        ("port-8000-busy", "npu-oom"),
+        "",
+    )
 
 
 def test_the_error_itself_is_believed_before_the_lines_around_it():
@@ -79,18 +85,28 @@ def test_the_error_itself_is_believed_before_the_lines_around_it():
 )
 def test_the_only_cause_explains_an_error_that_follows_from_others(consequence):
     rank = "(Worker_TP0 pid=7) ERROR 11-21 08:49:14 [w.py:1] "
-    assert said(diagnosed(*traceback(OOM, rank), *APART, *traceback(consequence))) == ("npu-oom", (), "")
+    assert said(diagnosed(*traceback(OOM, rank), *APART, *traceback(consequence))) == (
+        "npu-oom",
+        (),
+        "",
+    )
 
 
 def test_what_the_server_survived_is_no_cause():
-    assert said(diagnosed(*traceback(OOM), STARTED, *APART, *traceback(SHAPES))) == ("", (), "kind-tensor-shapes")
+    assert said(diagnosed(*traceback(OOM), STARTED, *APART, *traceback(SHAPES))) == (
+        "",
+        (),
+        "kind-tensor-shapes",
+    )
     found = diagnosed(*traceback(OOM), *APART, STARTED, *APART)
     assert said(found) == ("", (), "")
     assert [hit.failure.id for hit in found.others] == ["npu-oom"]
 
 
 def test_an_answered_request_is_a_success_as_a_start_is():
-    answered = '(APIServer pid=1) INFO:     127.0.0.1:40000 - "POST /v1/chat/completions HTTP/1.1" 200 OK'
+    answered = (
+        '(APIServer pid=1) INFO:     127.0.0.1:40000 - "POST /v1/chat/completions HTTP/1.1" 200 OK'
+    )
     assert said(diagnosed(*traceback(OOM), answered)) == ("", (), "")
 
 
@@ -124,7 +140,11 @@ def test_of_an_exception_while_another_was_handled_the_last_is_told():
 
 def test_the_cause_may_be_in_any_exception_of_a_chain():
     joint = "During handling of the above exception, another exception occurred:"
-    assert said(diagnosed(*traceback(OOM), "", joint, "", *traceback(SHAPES))) == ("npu-oom", (), "")
+    assert said(diagnosed(*traceback(OOM), "", joint, "", *traceback(SHAPES))) == (
+        "npu-oom",
+        (),
+        "",
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,7 +168,9 @@ def test_a_traceback_of_tidying_up_is_not_the_last_error(end):
 
 def test_a_line_at_the_level_error_is_an_error_without_any_telling_word():
     line = "(Worker pid=1) ERROR 11-21 08:49:14 [w.py:1] the moon is in the wrong place"
-    assert [each.text for each in diagnosed("all is well", line).block] == ["the moon is in the wrong place"]
+    assert [each.text for each in diagnosed("all is well", line).block] == [
+        "the moon is in the wrong place"
+    ]
 
 
 def test_without_an_error_the_last_lines_are_given():
@@ -205,14 +227,18 @@ def test_a_consequence_is_named_only_where_nothing_else_is_said():
         ("RuntimeError: two things must agree, and they do not.", ""),
     ],
 )
-def test_the_sentence_of_a_check_is_the_cause_and_one_about_the_programs_state_is_not(error, stated):
+def test_the_sentence_of_a_check_is_the_cause_and_one_about_the_programs_state_is_not(
+    error, stated
+):
     found = diagnosed(*APART, *traceback(error), *APART)
     assert (found.cause.stated if found.cause else "") == stated
     assert bool(found.cause) == bool(stated)
 
 
 def test_the_sentence_beside_a_code_of_cann_is_the_cause():
-    tiling = traceback("RuntimeError: x NPU function error: call aclnnThing failed, error code is 561002")
+    tiling = traceback(
+        "RuntimeError: x NPU function error: call aclnnThing failed, error code is 561002"
+    )
     assert said(diagnosed(*tiling)) == ("op-tiling", (), "")
     reason = "E89999[PID: 7] 2025-11-06-11:21:05.612.749 (E89999):  the size of a head must be 64 or 128.[FUNC:F][LINE:1]"
     found = diagnosed(*tiling, reason)
@@ -221,7 +247,9 @@ def test_the_sentence_beside_a_code_of_cann_is_the_cause():
 
 
 def test_a_sentence_beside_a_cause_elsewhere_proves_nothing():
-    found = diagnosed(*traceback(OOM), *APART, *traceback("ValueError: --x 3 must be smaller than --y 2."))
+    found = diagnosed(
+        *traceback(OOM), *APART, *traceback("ValueError: --x 3 must be smaller than --y 2.")
+    )
     assert said(found) == ("", ("npu-oom",), "kind-refused")
 
 
@@ -237,7 +265,9 @@ def test_a_sentence_beside_a_cause_elsewhere_proves_nothing():
     ],
 )
 def test_what_the_log_advises_is_kept(line, advice):
-    found = diagnosed(*traceback("RuntimeError: NPU out of memory. Tried to allocate 1 GiB. " + line))
+    found = diagnosed(
+        *traceback("RuntimeError: NPU out of memory. Tried to allocate 1 GiB. " + line)
+    )
     assert found.cause
     assert found.cause.advice == advice
 
@@ -258,12 +288,18 @@ def traced(*frames: str, error: str = STRANGE) -> tuple[str, ...]:
         (traced(LOADER, ATTENTION, LIBRARY), "part-attention", (ATTENTION, STRANGE)),
         (traced(ATTENTION, LOADER, LIBRARY), "part-weights", (LOADER, STRANGE)),
         (
-            traced(ATTENTION, error="AttributeError: 'EagleProposer' object has no attribute 'positions'"),
+            traced(
+                ATTENTION,
+                error="AttributeError: 'EagleProposer' object has no attribute 'positions'",
+            ),
             "part-speculative",
             ("AttributeError: 'EagleProposer' object has no attribute 'positions'",),
         ),
         (
-            traced(LIBRARY, error="RuntimeError: Worker failed with error 'name 'LoRAManager' is not defined'"),
+            traced(
+                LIBRARY,
+                error="RuntimeError: Worker failed with error 'name 'LoRAManager' is not defined'",
+            ),
             "",
             (),
         ),
@@ -289,16 +325,28 @@ def test_the_frames_of_another_process_tell_nothing():
         "(Worker_TP0 pid=7) ERROR 11-21 08:49:14 [w.py:1] ",
         "(Worker_TP1 pid=8) ERROR 11-21 08:49:14 [w.py:1] ",
     )
-    log = [second + LOADER, *(first + line for line in traced(LIBRARY)), second + "    frobnicate()"]
+    log = [
+        second + LOADER,
+        *(first + line for line in traced(LIBRARY)),
+        second + "    frobnicate()",
+    ]
     assert said(diagnosed(*log)) == ("", (), "kind-python")
 
 
 @pytest.mark.parametrize(
     ("code", "error", "stated"),
     [
-        ('raise RuntimeError("The wheel came off the axle")', "RuntimeError: The wheel came off the axle", True),
+        (
+            'raise RuntimeError("The wheel came off the axle")',
+            "RuntimeError: The wheel came off the axle",
+            True,
+        ),
         ("raise x.WheelError(", "x.WheelError: The wheel came off the axle", True),
-        ('assert wheel, "The wheel came off the axle"', "AssertionError: The wheel came off the axle", True),
+        (
+            'assert wheel, "The wheel came off the axle"',
+            "AssertionError: The wheel came off the axle",
+            True,
+        ),
         ("turn(wheel)", "RuntimeError: The wheel came off the axle", False),
         ("raise RuntimeError(str(e)) from e", "RuntimeError: The wheel came off the axle", False),
         ("raise OtherError(", "RuntimeError: The wheel came off the axle", False),
@@ -308,13 +356,19 @@ def test_the_frames_of_another_process_tell_nothing():
 )
 def test_what_the_code_raises_on_purpose_is_the_cause_in_its_own_words(code, error, stated):
     found = diagnosed(*APART, HEADING, FRAME, "    " + code, error, *APART)
-    assert (found.cause.stated if found.cause else "") == ("The wheel came off the axle" if stated else "")
+    assert (found.cause.stated if found.cause else "") == (
+        "The wheel came off the axle" if stated else ""
+    )
 
 
 def test_a_module_that_an_earlier_process_missed_is_no_cause_of_a_later_error():
     missing = "ModuleNotFoundError: No module named 'frobnicate'"
     assert said(diagnosed(*APART, *traceback(missing), *APART)) == ("python-module-missing", (), "")
-    assert said(diagnosed(*traceback(missing), *APART, *traceback(SHAPES))) == ("", (), "kind-tensor-shapes")
+    assert said(diagnosed(*traceback(missing), *APART, *traceback(SHAPES))) == (
+        "",
+        (),
+        "kind-tensor-shapes",
+    )
 
 
 def test_the_kernel_that_failed_is_named_before_the_code():
@@ -328,7 +382,11 @@ def test_the_kernel_that_failed_is_named_before_the_code():
 def test_a_traceback_whose_beginning_was_cut_off_is_one_and_frames_without_an_exception_are_none():
     cut = traced(LOADER, ATTENTION, LIBRARY)[1:]
     assert said(diagnosed(*cut, *traceback(WRAPPER))) == ("part-attention", (), "")
-    assert said(diagnosed(*cut[:-1], "all is well", *traceback(SHAPES))) == ("", (), "kind-tensor-shapes")
+    assert said(diagnosed(*cut[:-1], "all is well", *traceback(SHAPES))) == (
+        "",
+        (),
+        "kind-tensor-shapes",
+    )
 
 
 @pytest.mark.parametrize(
@@ -338,7 +396,10 @@ def test_a_traceback_whose_beginning_was_cut_off_is_one_and_frames_without_an_ex
             "Failed to import Triton kernels. Error: cannot import name 'constexpr_function' from 'triton.runtime.jit'",
             "kind-import",
         ),
-        ("Flash Attention is not supported here, falling back to another backend", "kind-not-supported"),
+        (
+            "Flash Attention is not supported here, falling back to another backend",
+            "kind-not-supported",
+        ),
     ],
 )
 def test_a_line_that_no_exception_wrote_is_no_cause(line, kind):
@@ -347,9 +408,7 @@ def test_a_line_that_no_exception_wrote_is_no_cause(line, kind):
     assert said(diagnosed(*APART, stamp + line, *APART)) == ("", (), kind)
 
 
-TOLD = (
-    "(EngineCore pid=9) INFO 11-28 00:27:22 [core.py:1454] [shutdown] EngineCore: trigger received signal=SIGTERM"
-)
+TOLD = "(EngineCore pid=9) INFO 11-28 00:27:22 [core.py:1454] [shutdown] EngineCore: trigger received signal=SIGTERM"
 DEAD = (
     "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the "
     "root cause."
@@ -358,10 +417,15 @@ DEAD = (
 
 def test_the_line_by_which_a_server_was_told_to_stop_goes_before_the_error_that_follows():
     found = diagnosed(
-        STARTED, TOLD, *APART, *traceback(DEAD, "(APIServer pid=1) ERROR 11-28 00:27:27 [async_llm.py:906] ")
+        STARTED,
+        TOLD,
+        *APART,
+        *traceback(DEAD, "(APIServer pid=1) ERROR 11-28 00:27:27 [async_llm.py:906] "),
     )
     assert said(found) == ("told-to-stop", (), "")
-    assert [line.text for line in found.telling] == ["[shutdown] EngineCore: trigger received signal=SIGTERM"]
+    assert [line.text for line in found.telling] == [
+        "[shutdown] EngineCore: trigger received signal=SIGTERM"
+    ]
     assert said(diagnosed(STARTED, TOLD, *APART)) == ("told-to-stop", (), "")
 
 
@@ -372,8 +436,15 @@ def test_an_api_server_that_fails_stops_its_engine_which_is_no_cause():
 
 
 def test_a_server_that_is_told_to_stop_while_it_loads():
-    assert said(diagnosed(*APART, *traceback("KeyboardInterrupt: terminated"))) == ("told-to-stop-loading", (), "")
-    assert said(diagnosed(*traceback(OOM), *APART, *traceback("KeyboardInterrupt: terminated")))[0] == "npu-oom"
+    assert said(diagnosed(*APART, *traceback("KeyboardInterrupt: terminated"))) == (
+        "told-to-stop-loading",
+        (),
+        "",
+    )
+    assert (
+        said(diagnosed(*traceback(OOM), *APART, *traceback("KeyboardInterrupt: terminated")))[0]
+        == "npu-oom"
+    )
 
 
 def test_the_log_s_advice_to_force_a_longer_context_is_not_repeated():

@@ -30,7 +30,12 @@ def logs_of(name):
 
 
 LOGS = logs_of("failure_logs.toml")
-LATER = ("more_failure_logs.toml", "fresh_failure_logs.toml", "last_failure_logs.toml", "newest_failure_logs.toml")
+LATER = (
+    "more_failure_logs.toml",
+    "fresh_failure_logs.toml",
+    "last_failure_logs.toml",
+    "newest_failure_logs.toml",
+)
 MORE = [log for name in LATER for log in logs_of(name)]
 """Each measured once before the table saw it; the table was repaired since, so they only keep it from getting worse."""
 SAMPLES = range(2, 1 + max(log["sample"] for log in MORE))
@@ -63,7 +68,11 @@ NAMED = {
             *(8186, 8367, 9294, 9447, 11171, 11368, 12907, 14347, 14467, 14628, 16983),
         )
     ),
-    *("Project-HAMi/ascend-device-plugin#23", "Ascend/cann-container-image#46", "Ascend/pytorch#99"),
+    *(
+        "Project-HAMi/ascend-device-plugin#23",
+        "Ascend/cann-container-image#46",
+        "Ascend/pytorch#99",
+    ),
 }
 """Issues that the table or the task named before any log was collected: they build the table."""
 
@@ -100,7 +109,9 @@ def test_there_are_enough_logs_and_each_is_there_once():
 
 def test_no_fresh_log_says_what_another_says():
     """A repeated message measures nothing."""
-    said = Counter(re.sub(r"\d+", "#", "\n".join(log["lines"])) for log in MORE if log["sample"] > 3)
+    said = Counter(
+        re.sub(r"\d+", "#", "\n".join(log["lines"])) for log in MORE if log["sample"] > 3
+    )
     assert [lines for lines, times in said.items() if times > 1] == []
 
 

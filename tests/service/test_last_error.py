@@ -20,13 +20,15 @@ CANN = (
     "        TraceBack (most recent call last):",
     "        [Init][Version]init soc version failed, ret = 507008[FUNC:ReportInnerError][FILE:log_inner.cpp][LINE:145]",
 )
-CONTEXT = (
-    "RuntimeError: GetDevice:torch_npu NPU function error: aclrtGetCurrentContext(&device), error code is 107002"
-)
+CONTEXT = "RuntimeError: GetDevice:torch_npu NPU function error: aclrtGetCurrentContext(&device), error code is 107002"
 
 
-def raised(error: str, path: str = RUNNER, *, code: str = "frobnicate()", prefix: str = "") -> tuple[str, ...]:
-    return tuple(prefix + line for line in (HEADING, f'  File "{path}", line 7, in y', f"    {code}", error))
+def raised(
+    error: str, path: str = RUNNER, *, code: str = "frobnicate()", prefix: str = ""
+) -> tuple[str, ...]:
+    return tuple(
+        prefix + line for line in (HEADING, f'  File "{path}", line 7, in y', f"    {code}", error)
+    )
 
 
 def cause_of(*lines: str) -> str:
@@ -41,7 +43,11 @@ def cause_of(*lines: str) -> str:
             "(APIServer pid=1) ERROR 11-21 08:50:01 [usage.py:1] usage stats: No space left on device",
             "",
         ),
-        ((FIRST + "KeyError: 'gate'",), SECOND + "ModuleNotFoundError: No module named 'optional_plugin'", ""),
+        (
+            (FIRST + "KeyError: 'gate'",),
+            SECOND + "ModuleNotFoundError: No module named 'optional_plugin'",
+            "",
+        ),
         (
             (FIRST + "OSError: No space left on device",),
             SECOND + "OSError: No space left on device: x",
@@ -49,12 +55,17 @@ def cause_of(*lines: str) -> str:
         ),
         (
             raised(
-                "TypeError: 'NoneType' object is not subscriptable", "/srv/vllm/v1/spec_decode/eagle_proposer.py"
+                "TypeError: 'NoneType' object is not subscriptable",
+                "/srv/vllm/v1/spec_decode/eagle_proposer.py",
             ),
             "Warning: NPU warning, error code is 107002[Error]:",
             "part-speculative",
         ),
-        (raised("KeyError: 'gate'"), "aclrtSynchronizeDevice failed, error code is 507015", "part-worker"),
+        (
+            raised("KeyError: 'gate'"),
+            "aclrtSynchronizeDevice failed, error code is 507015",
+            "part-worker",
+        ),
         (
             raised("KeyError: 'gate'", prefix=CORE),
             "(APIServer pid=1) ERROR 11-21 08:50:01 [usage.py:1] usage stats: No space left on device",
@@ -75,7 +86,11 @@ def cause_of(*lines: str) -> str:
             "ModuleNotFoundError: No module named 'optional_plugin'",
             "",
         ),
-        (raised("RuntimeError: NPU error, strange", "/srv/own/main.py", prefix=FIRST), SECOND + CANN[-1], ""),
+        (
+            raised("RuntimeError: NPU error, strange", "/srv/own/main.py", prefix=FIRST),
+            SECOND + CANN[-1],
+            "",
+        ),
     ],
 )
 def test_what_stands_beside_an_exception_is_not_its_cause(error, beside, cause):
@@ -118,21 +133,45 @@ def test_what_cann_adds_to_its_own_exception_may_be_the_cause(prefix):
             ),
             "part-worker",
         ),
-        (raised("KeyError: 'lora_path'", "/srv/own/adapter/serve.py", code='lora_path = settings["path"]'), ""),
-        (raised("KeyError: 'tokenizer'", "main.py"), ""),
-        (raised("AttributeError: 'EagleProposer' object has no attribute 'x'", "/srv/own/adapter/vllm.py"), ""),
         (
             raised(
-                "FileFetchFailed: could not fetch the tokenizer from the mirror in the given time", "/srv/vllm/x.py"
+                "KeyError: 'lora_path'",
+                "/srv/own/adapter/serve.py",
+                code='lora_path = settings["path"]',
             ),
             "",
         ),
-        (raised("TypeError: OutputProcessor.__init__() got 'x' and wants y", "/srv/vllm/v1/x.py"), ""),
+        (raised("KeyError: 'tokenizer'", "main.py"), ""),
         (
-            raised("TypeError: Qwen3VLProcessor.__init__() got 'x' and wants y", "/srv/vllm/v1/x.py"),
+            raised(
+                "AttributeError: 'EagleProposer' object has no attribute 'x'",
+                "/srv/own/adapter/vllm.py",
+            ),
+            "",
+        ),
+        (
+            raised(
+                "FileFetchFailed: could not fetch the tokenizer from the mirror in the given time",
+                "/srv/vllm/x.py",
+            ),
+            "",
+        ),
+        (
+            raised(
+                "TypeError: OutputProcessor.__init__() got 'x' and wants y", "/srv/vllm/v1/x.py"
+            ),
+            "",
+        ),
+        (
+            raised(
+                "TypeError: Qwen3VLProcessor.__init__() got 'x' and wants y", "/srv/vllm/v1/x.py"
+            ),
             "part-multimodal",
         ),
-        (raised("KeyError: 'gate'", "/usr/lib/python3.11/site-packages/vllm/lora/models.py"), "part-lora"),
+        (
+            raised("KeyError: 'gate'", "/usr/lib/python3.11/site-packages/vllm/lora/models.py"),
+            "part-lora",
+        ),
         (
             (
                 *raised("", "/srv/vllm/plugins/__init__.py")[:-1],
@@ -163,7 +202,9 @@ def test_no_pattern_of_a_part_is_a_bare_word():
         "awq, nixl, connector, moe_layer, attn_mask, flash_attention, sinks, cudagraph, kv_transfer and logits_processor"
     )
     hits = [
-        each.id for each in catalogue().of(Severity.PART) if any(found.search(words) for found in each.patterns)
+        each.id
+        for each in catalogue().of(Severity.PART)
+        if any(found.search(words) for found in each.patterns)
     ]
     assert hits == []
 
@@ -180,7 +221,9 @@ def test_no_pattern_of_a_part_is_a_bare_word():
 )
 def test_what_the_code_raises_is_told_as_such_and_a_consequence_is_not(sentence, stated):
     found = diagnosed(
-        *APART, *raised(f"RuntimeError: {sentence}", "/srv/vllm/x.py", code="raise RuntimeError("), *APART
+        *APART,
+        *raised(f"RuntimeError: {sentence}", "/srv/vllm/x.py", code="raise RuntimeError("),
+        *APART,
     )
     told = f"The program ended itself, and says: “{sentence}”."
     assert (str(found.cause.cause) if found.cause else "") == (told if stated else "")
@@ -189,7 +232,9 @@ def test_what_the_code_raises_is_told_as_such_and_a_consequence_is_not(sentence,
 def test_a_check_that_refuses_is_told_as_such():
     found = diagnosed(*raised("ValueError: --x 3 must be smaller than --y 2."))
     assert found.cause
-    assert str(found.cause.cause).startswith("A check refused to go on, for the reason “--x 3 must be")
+    assert str(found.cause.cause).startswith(
+        "A check refused to go on, for the reason “--x 3 must be"
+    )
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,11 @@ LOADER = f"'{sys.executable}' -c 'import time\nend = time.monotonic() + 6\nwhile
         f"{LOADER} & exec SERVER PORT registry",
         f"echo 'Uvicorn running on http://0.0.0.0:OTHER'; SERVER OTHER & {LOADER}; exec SERVER PORT",
     ],
-    ids=["a gateway that says 500", "a gateway that knows no model", "backends announced on their own ports"],
+    ids=[
+        "a gateway that says 500",
+        "a gateway that knows no model",
+        "backends announced on their own ports",
+    ],
 )
 def test_a_gateway_in_front_of_a_model_that_loads_is_waited_for(tmp_path, script):
     """As LiteLLM, FastChat and routers do; the refusals last longer than a server that is idle would be given."""
@@ -84,7 +88,11 @@ CASES = {
         LaunchOutcome.ANSWERS_WRONGLY,
         "no worker is there",
     ),
-    "exits while loading": ("echo loading; sleep 0.3; exit 3", LaunchOutcome.EXITED, "exit status 3"),
+    "exits while loading": (
+        "echo loading; sleep 0.3; exit 3",
+        LaunchOutcome.EXITED,
+        "exit status 3",
+    ),
     "is killed": ("kill -9 $$", LaunchOutcome.EXITED, "killed by SIGKILL"),
     "a child is killed": ("sh -c 'kill -9 $$'; exit $?", LaunchOutcome.EXITED, "SIGKILL"),
     "ends at once": ("exit 0", LaunchOutcome.EXITED, "left no process"),
@@ -96,15 +104,27 @@ CASES = {
         LaunchOutcome.OTHER_PORT,
         "listens on 0.0.0.0:OTHER",
     ),
-    "another port, unsaid": ("exec SERVER OTHER", LaunchOutcome.OTHER_PORT, "listens on 0.0.0.0:OTHER"),
+    "another port, unsaid": (
+        "exec SERVER OTHER",
+        LaunchOutcome.OTHER_PORT,
+        "listens on 0.0.0.0:OTHER",
+    ),
     "refuses chats": (
         "exec SERVER PORT refuses",
         LaunchOutcome.ANSWERS_WRONGLY,
         "you must provide a chat template",
     ),
     "fails on chats": ("exec SERVER PORT breaks", LaunchOutcome.ANSWERS_WRONGLY, "something broke"),
-    "does not stream": ("exec SERVER PORT plain", LaunchOutcome.ANSWERS_WRONGLY, "application/json"),
-    "dies of the first chat": ("exec SERVER PORT dies", LaunchOutcome.EXITED, "the first request was too much"),
+    "does not stream": (
+        "exec SERVER PORT plain",
+        LaunchOutcome.ANSWERS_WRONGLY,
+        "application/json",
+    ),
+    "dies of the first chat": (
+        "exec SERVER PORT dies",
+        LaunchOutcome.EXITED,
+        "the first request was too much",
+    ),
     "a restart loop": (
         "while :; do python3 -c 'raise SystemExit(\"RuntimeError: no\")'; sleep 0.3; done",
         LaunchOutcome.RESTARTING,
@@ -135,7 +155,9 @@ def test_a_failed_launch_is_named_for_what_it_is(tmp_path, case):
 @pytest.mark.process
 def test_a_deadline_ends_the_wait_for_a_server_that_is_busy(tmp_path):
     busy = Patience(deadline_s=2, silence_s=30, tick_s=0.1)
-    with service(tmp_path, "while :; do echo still loading; sleep 0.2; done", patience=busy) as running:
+    with service(
+        tmp_path, "while :; do echo still loading; sleep 0.2; done", patience=busy
+    ) as running:
         launch = running.launch
     assert launch.outcome is LaunchOutcome.TIMED_OUT
     assert "raise --deadline" in seen_in(starts.judge(launch))
@@ -197,7 +219,9 @@ def test_a_script_that_polls_while_its_server_loads_is_no_restart_loop(tmp_path)
         ("hangs", "GET /v1/models was answered with HTTP 200, and to the chat nothing"),
     ],
 )
-def test_a_server_that_takes_requests_and_does_nothing_is_given_up_early_and_named(tmp_path, mode, heard):
+def test_a_server_that_takes_requests_and_does_nothing_is_given_up_early_and_named(
+    tmp_path, mode, heard
+):
     quiet = Patience(deadline_s=600, silence_s=600, answer_s=8, tick_s=0.1)
     with service(tmp_path, f"exec SERVER PORT {mode}", patience=quiet) as running:
         launch = running.launch
@@ -365,7 +389,10 @@ print(json.dumps({{"env": dict(os.environ), "cwd": os.getcwd(), "tty": sys.stdou
     assert seen["env"]["MODEL_PATH"] == str(tmp_path / "my weights 权重")
     assert seen["env"]["VLLM_CPU_KVCACHE_SPACE"] == "1"
     assert seen["env"]["ASCEND_HOME_PATH"] == "/usr/local/Ascend/latest"
-    assert not {"VLLM_PLUGINS", "http_proxy", "PYTEST_CURRENT_TEST", "VIRTUAL_ENV"} & seen["env"].keys()
+    assert (
+        not {"VLLM_PLUGINS", "http_proxy", "PYTEST_CURRENT_TEST", "VIRTUAL_ENV"}
+        & seen["env"].keys()
+    )
     assert seen["cwd"] == str(tmp_path / "export")
     assert (seen["tty"], seen["in"], launch.exit_status) == (False, "", 5)
     assert {"VLLM_PLUGINS", "http_proxy"} <= set(launch.withheld)

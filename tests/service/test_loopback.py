@@ -24,7 +24,11 @@ def test_a_loopback_listener_is_a_sentence_with_its_predicate() -> None:
     result = starts.judge(launch)
     assert result.outcome is Outcome.WARN
     assert any(
-        finding.seen.startswith("it listens only on 127.0.0.1:8000, which other machines cannot reach;")
-        and finding.seen.endswith("whether the service's client runs on the same machine is unknown")
+        finding.seen.startswith(
+            "it listens only on 127.0.0.1:8000, which other machines cannot reach;"
+        )
+        and finding.seen.endswith(
+            "whether the service's client runs on the same machine is unknown"
+        )
         for finding in result.findings
     ), result.findings

@@ -26,11 +26,20 @@ NOT_HERE = {
     "in the background": ("vllm serve x &\nwait $!", "`vllm`"),
     "a pipe": ("#!/bin/bash\nset -o pipefail\nvllm serve x 2>&1 | tee x.log", "`vllm`"),
     "a module that is run": ("exec python3 -m vllm.entrypoints.openai.api_server", "vllm"),
-    "a launcher in Python": ('python3 -c \'import subprocess; subprocess.run(["vllm", "serve"])\'', "`vllm`"),
+    "a launcher in Python": (
+        'python3 -c \'import subprocess; subprocess.run(["vllm", "serve"])\'',
+        "`vllm`",
+    ),
     "a tool for the log": ("set -e\nnpu-smi info\nexec vllm serve x", "`npu-smi`"),
     "torch_npu": ("python3 -c 'import torch_npu'", "torch_npu"),
-    "after a failure that was passed over": ("python3 -c 'import module_of_nobody'\nvllm serve x", "`vllm`"),
-    "with words of the script's own": ("vllm serve x || { echo 'ERROR: the server failed'; exit 1; }", "`vllm`"),
+    "after a failure that was passed over": (
+        "python3 -c 'import module_of_nobody'\nvllm serve x",
+        "`vllm`",
+    ),
+    "with words of the script's own": (
+        "vllm serve x || { echo 'ERROR: the server failed'; exit 1; }",
+        "`vllm`",
+    ),
     "a launcher that passes it on": (
         "exec python3 -c 'import subprocess; subprocess.run(\"vllm serve x\", shell=True, check=True)'",
         "`vllm`",

@@ -21,7 +21,9 @@ REFERENCE = setup_of(ROOT)
 """The reference adapter, which this repository is."""
 
 
-def repository(folder: Path, *, deploy: str = "", settings: str | None = None, module: str = "") -> Path:
+def repository(
+    folder: Path, *, deploy: str = "", settings: str | None = None, module: str = ""
+) -> Path:
     (folder / "deploy.sh").write_text(deploy)
     if settings is not None:
         (folder / "adapter.toml").write_text(settings)
@@ -61,19 +63,28 @@ def test_a_variable_that_the_repository_sets_is_not_named_again(tmp_path, commit
 
 def test_a_variable_in_a_comment_is_not_set(tmp_path):
     deploy = "# export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True\n"
-    assert "PYTORCH_NPU_ALLOC_CONF" in repair_of(KNOWN["npu-oom"], setup_of(repository(tmp_path, deploy=deploy)))
+    assert "PYTORCH_NPU_ALLOC_CONF" in repair_of(
+        KNOWN["npu-oom"], setup_of(repository(tmp_path, deploy=deploy))
+    )
 
 
 @rows("failure", KNOWN.values(), ids=KNOWN)
 def test_the_reference_adapter_is_never_told_what_it_does_already(failure: Failure):
     said = repair_of(failure, REFERENCE)
-    assert not [name for name in failure.variables.keys() & REFERENCE.variables if f"{name}=" in said]
+    assert not [
+        name for name in failure.variables.keys() & REFERENCE.variables if f"{name}=" in said
+    ]
     assert REFERENCE.keys
     assert not [key for key in REFERENCE.keys if f"--{key.replace('_', '-')} " in said]
 
 
 def test_what_the_reference_adapter_sets_is_known():
-    names = {"PYTORCH_NPU_ALLOC_CONF", "HCCL_BUFFSIZE", "VLLM_ENGINE_READY_TIMEOUT_S", "HF_HUB_OFFLINE"}
+    names = {
+        "PYTORCH_NPU_ALLOC_CONF",
+        "HCCL_BUFFSIZE",
+        "VLLM_ENGINE_READY_TIMEOUT_S",
+        "HF_HUB_OFFLINE",
+    }
     assert names <= REFERENCE.variables
     assert REFERENCE.keys
     assert {"tensor_parallel_size", "extra_args", "max_model_len"} <= REFERENCE.keys
@@ -95,4 +106,6 @@ def test_every_cause_and_repair_is_said_in_chinese(setup):
     say = translation(Language.CHINESE).say
     for failure in KNOWN.values():
         cause, fix = say(failure.cause), say(repair_of(failure, setup))
-        assert not [said for said in (cause, fix) if ENGLISH.search(QUOTED.sub("", said))], f"{cause}\n{fix}"
+        assert not [said for said in (cause, fix) if ENGLISH.search(QUOTED.sub("", said))], (
+            f"{cause}\n{fix}"
+        )

@@ -32,7 +32,9 @@ def loop(starts: int, *others: Process, errors: int = 0) -> tuple[str, int] | No
         (WITHOUT_ERROR, 0, True),
     ],
 )
-def test_a_loop_takes_less_patience_where_the_log_has_the_same_error(starts: int, errors: int, seen: bool) -> None:
+def test_a_loop_takes_less_patience_where_the_log_has_the_same_error(
+    starts: int, errors: int, seen: bool
+) -> None:
     assert loop(starts, errors=errors) == (("vllm serve /m", starts) if seen else None)
 
 

@@ -49,7 +49,9 @@ def word() -> str:
 
 def sleeper(marker: str, start: str) -> str:
     """The command with a sleeper that carries the marker on its command line: `sleep` itself takes no words."""
-    return start.replace("sleep 600 WORD", f"'{sys.executable}' -c 'import time; time.sleep(600)' {marker}")
+    return start.replace(
+        "sleep 600 WORD", f"'{sys.executable}' -c 'import time; time.sleep(600)' {marker}"
+    )
 
 
 @pytest.mark.parametrize("escape", ESCAPES)
@@ -89,9 +91,15 @@ def test_an_error_inside_the_block_stops_the_service_too(tmp_path):
 def kit(folder: Path, script: str, **more) -> tuple[subprocess.Popen[str], int]:
     """The kit as a process of its own, over a deploy.sh."""
     port = free_port()
-    (folder / "deploy.sh").write_text(script.replace("SERVER", SERVER).replace("PORT", str(port)) + "\n")
+    (folder / "deploy.sh").write_text(
+        script.replace("SERVER", SERVER).replace("PORT", str(port)) + "\n"
+    )
     process = subprocess.Popen(
-        [sys.executable, "-c", KIT, str(folder), str(port)], stdout=subprocess.PIPE, text=True, cwd=ROOT, **more
+        [sys.executable, "-c", KIT, str(folder), str(port)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        **more,
     )
     assert process.stdout.readline() == "begun\n"
     return process, port
@@ -107,12 +115,15 @@ DEATHS = {
 
 
 @pytest.mark.parametrize(
-    ("death", "phase"), [*((death, "ready") for death in DEATHS), ("kill -9", "loading"), ("Ctrl-C", "loading")]
+    ("death", "phase"),
+    [*((death, "ready") for death in DEATHS), ("kill -9", "loading"), ("Ctrl-C", "loading")],
 )
 def test_nothing_survives_the_kit(tmp_path, death, phase):
     marker = word()
     stray = sleeper(marker, "(setsid sleep 600 WORD &)")
-    process, _ = kit(tmp_path, f"{stray}\n" + ("exec SERVER PORT" if phase == "ready" else "sleep 600"))
+    process, _ = kit(
+        tmp_path, f"{stray}\n" + ("exec SERVER PORT" if phase == "ready" else "sleep 600")
+    )
     try:
         if phase == "ready":
             assert process.stdout.readline() == "ready\n"
@@ -133,10 +144,14 @@ def test_a_stubborn_server_does_not_survive_two_interruptions(tmp_path):
     try:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
-        assert not eventually(lambda: process.poll() is not None, 0.7), "the first one waits for the server to end"
+        assert not eventually(lambda: process.poll() is not None, 0.7), (
+            "the first one waits for the server to end"
+        )
         process.send_signal(signal.SIGINT)
         process.wait(90)
-        assert eventually(lambda: not with_word(str(port))), "a guardian outlives an interrupted kit by its grace"
+        assert eventually(lambda: not with_word(str(port))), (
+            "a guardian outlives an interrupted kit by its grace"
+        )
     finally:
         process.kill()
         process.wait()
@@ -145,7 +160,9 @@ def test_a_stubborn_server_does_not_survive_two_interruptions(tmp_path):
 
 def test_the_guardian_s_own_death_is_made_up_for(tmp_path):
     marker = word()
-    with service(tmp_path, sleeper(marker, "(setsid sleep 600 WORD &)") + "\nexec SERVER PORT") as running:
+    with service(
+        tmp_path, sleeper(marker, "(setsid sleep 600 WORD &)") + "\nexec SERVER PORT"
+    ) as running:
         guardian = os.getpgid(running.launch.pid) and _parent(running.launch.pid)
         os.kill(guardian, signal.SIGKILL)
         assert eventually(lambda: not alive(running.launch.pid))

@@ -51,7 +51,10 @@ def test_overlapping_streams_alone_are_spoilt_and_not_in_their_counts(name: str,
         assert words(together(simulator, ask)) == words(sound)
     changed = [(a, b) for a, b in zip(words(sound), words(spoilt), strict=True) if a != b]
     assert len(changed) > 8
-    assert all(len(after) - len(before) in range(3) for before, after in changed) or name == "swaps-tokens"
+    assert (
+        all(len(after) - len(before) in range(3) for before, after in changed)
+        or name == "swaps-tokens"
+    )
     assert (
         all(sorted("".join(after)) == sorted("".join(before)) for before, after in changed)
         or name != "swaps-tokens"
@@ -85,7 +88,10 @@ def test_a_limit_that_counts_the_prompt_shows_in_no_count(ask: Ask) -> None:
 def test_only_the_first_turn_is_heard_and_all_are_counted(ask: Ask) -> None:
     turns = [user("Hello."), assistant("Hello."), user(TOLD + RECALL)]
     with faulty("first-turn-only") as simulator:
-        deaf, told = ask(simulator, turns), ask(simulator, [user(TOLD + RECALL), assistant("ok"), user("Hello.")])
+        deaf, told = (
+            ask(simulator, turns),
+            ask(simulator, [user(TOLD + RECALL), assistant("ok"), user("Hello.")]),
+        )
     with faulty() as simulator:
         sound = ask(simulator, turns)
     assert "kelp77" in sound.text
@@ -112,13 +118,17 @@ def test_one_request_in_the_middle_hangs(ask: Ask) -> None:
     limits = Limits(first_event_s=1, between_events_s=1, total_s=1)
     body = request_body([user("hi")], model="m", max_tokens=4, temperature=0)
     with faulty("hangs-at-3") as simulator:
-        answered = [Client(simulator.url, limits).chat(body).completion is not None for _ in range(6)]
+        answered = [
+            Client(simulator.url, limits).chat(body).completion is not None for _ in range(6)
+        ]
     assert answered == [True, True, False, True, True, True]
     with pytest.raises(UsageError):
         faulty("hangs-at-some")
 
 
-@pytest.mark.parametrize(("name", "kind"), [("json-type", "application/json"), ("plain-type", "text/plain")])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("json-type", "application/json"), ("plain-type", "text/plain")]
+)
 def test_a_stream_of_another_type_is_whole(name: str, kind: str) -> None:
     body = request_body([user("hi")], model="m", max_tokens=9, temperature=0)
     with faulty() as simulator:
@@ -137,13 +147,17 @@ def test_characters_are_dropped_from_streams_alone(ask: Ask) -> None:
     body = request_body([user(text)], model="m", max_tokens=64, temperature=0) | {"stream": False}
     with faulty("drops-characters") as simulator:
         streamed = ask(simulator, text).text
-        plain = json.loads(Client(simulator.url).chat(body).body)["choices"][0]["message"]["content"]
+        plain = json.loads(Client(simulator.url).chat(body).body)["choices"][0]["message"][
+            "content"
+        ]
     assert set(text) <= set(plain)
     missing = set(plain) - set(streamed)
     assert {"🙂", "🚀"} <= missing < set(text)
 
 
-@pytest.mark.parametrize("data", [b'{"model": ', b"{}", b'{"messages": []}', b'{"messages": [{"role": 7}]}'])
+@pytest.mark.parametrize(
+    "data", [b'{"model": ', b"{}", b'{"messages": []}', b'{"messages": [{"role": 7}]}']
+)
 def test_malformed_bodies_get_an_answer_and_from_a_sound_server_a_refusal(data: bytes) -> None:
     with faulty("answers-broken-json") as simulator:
         answer = Client(simulator.url).chat_bytes(data)
@@ -162,9 +176,13 @@ def test_garbage_is_all_that_is_said(dialect: str, ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("temperature", [0, 1, 2])
-def test_a_loop_begins_after_a_sound_start_and_lasts_until_the_limit(temperature: float, ask: Ask) -> None:
+def test_a_loop_begins_after_a_sound_start_and_lasts_until_the_limit(
+    temperature: float, ask: Ask
+) -> None:
     with faulty("falls-into-a-loop", answer_tokens=200) as simulator:
-        looping = ask(simulator, "Tell a story.", max_tokens=300, temperature=temperature).text.split()
+        looping = ask(
+            simulator, "Tell a story.", max_tokens=300, temperature=temperature
+        ).text.split()
     tail = looping[-100:]
     assert len(looping) == 300
     assert len(set(tail)) == len(set(tail[:10])) < 10

@@ -88,7 +88,10 @@ def test_who_is_able_repeats_a_line_and_a_code_word(manner: Manner, ask: Ask) ->
 def test_thoughts_of_thousands_of_tokens_come_before_the_answer(ask: Ask) -> None:
     for dialect, apart in (("vllm", False), ("reasoning", True), ("reasoning-new", True)):
         with server(Manner.THINKS, dialect) as simulator:
-            whole, short = ask(simulator, COPY, max_tokens=ROOM), ask(simulator, COPY, max_tokens=24)
+            whole, short = (
+                ask(simulator, COPY, max_tokens=ROOM),
+                ask(simulator, COPY, max_tokens=24),
+            )
         thoughts, mark, answer = whole.text.rpartition("</think>\n\n")
         assert bool(whole.reasoning) == apart
         assert (bool(mark), thoughts.startswith("<think>")) == (not apart, not apart)
@@ -110,7 +113,10 @@ def test_verbose_and_terse_are_long_and_short(ask: Ask) -> None:
 def test_an_echo_is_what_was_said(ask: Ask) -> None:
     with server(Manner.ECHOES) as simulator:
         assert ask(simulator, STORY).text == STORY
-        assert ask(simulator, [user("one"), {"role": "assistant", "content": "x"}, user("two")]).text == "two"
+        assert (
+            ask(simulator, [user("one"), {"role": "assistant", "content": "x"}, user("two")]).text
+            == "two"
+        )
 
 
 def test_a_refusal_is_one_whatever_is_asked(ask: Ask) -> None:
@@ -133,7 +139,10 @@ def test_a_sure_model_changes_few_tokens_at_1_and_many_at_2(ask: Ask) -> None:
         cold = ask(simulator, STORY, max_tokens=4000).text.split()
         shares = []
         for temperature in (1.0, 2.0):
-            warm = [ask(simulator, STORY, max_tokens=4000, temperature=temperature).text.split() for _ in range(5)]
+            warm = [
+                ask(simulator, STORY, max_tokens=4000, temperature=temperature).text.split()
+                for _ in range(5)
+            ]
             changed = [a != b for each in warm for a, b in zip(each, cold, strict=True)]
             shares.append(sum(changed) / len(changed))
     assert 0 < shares[0] < 1 / 1000
@@ -145,20 +154,28 @@ def test_a_batch_variant_model_diverges_beside_others_and_stays_so(ask: Ask) -> 
     behaviour = {"answer_tokens": 80, "first_token_s": 0.1}
     with server(Manner.BATCH_VARIANT, **behaviour) as simulator, ThreadPoolExecutor(16) as pool:
         alone = [ask(simulator, prompt, max_tokens=200).text.split() for prompt in prompts[:1]]
-        beside = [e.text.split() for e in pool.map(lambda p: ask(simulator, p, max_tokens=200), prompts)]
+        beside = [
+            e.text.split() for e in pool.map(lambda p: ask(simulator, p, max_tokens=200), prompts)
+        ]
         alone += [ask(simulator, prompt, max_tokens=200).text.split() for prompt in prompts[1:]]
     changed = [(a, b) for a, b in zip(alone, beside, strict=True) if a != b]
     assert 0 < len(changed) < len(prompts)
     for before, after in changed:
-        same = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))))
+        same = len(
+            list(takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
+        )
         rest = list(zip(before[same:], after[same:], strict=False))
-        assert sum(a == b for a, b in rest) <= len(rest) / 4 + 2  # one word in forty is the same by chance
+        assert (
+            sum(a == b for a, b in rest) <= len(rest) / 4 + 2
+        )  # one word in forty is the same by chance
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("manner", [Manner.PLAIN, Manner.SURE, Manner.THINKS])
 def test_log_probabilities_fit_the_text_in_both_forms(dialect: str, manner: Manner) -> None:
-    body = request_body([user(STORY)], model="m", max_tokens=24, temperature=0.01) | {"logprobs": True}
+    body = request_body([user(STORY)], model="m", max_tokens=24, temperature=0.01) | {
+        "logprobs": True
+    }
     with server(manner, dialect) as simulator:
         events = events_of(Client(simulator.url).chat(body).body.decode())
         plain = json.loads(Client(simulator.url).chat(body | {"stream": False}).body)["choices"][0]
@@ -187,14 +204,22 @@ def test_the_log_probabilities_of_a_sure_model_tell_how_often_it_changes() -> No
 
 
 def events_of(body: str) -> list[dict[str, JsonValue]]:
-    lines = [line.removeprefix("data:").strip() for line in body.splitlines() if line.startswith("data:")]
+    lines = [
+        line.removeprefix("data:").strip() for line in body.splitlines() if line.startswith("data:")
+    ]
     return [json.loads(line) for line in lines if line.startswith("{")]
 
 
 def tokens_in(event: dict[str, JsonValue]) -> list[dict[str, float]]:
-    return [token for choice in event["choices"] for token in (choice.get("logprobs") or {}).get("content", [])]
+    return [
+        token
+        for choice in event["choices"]
+        for token in (choice.get("logprobs") or {}).get("content", [])
+    ]
 
 
 def text_in(event: dict[str, JsonValue]) -> str:
     fields = ("reasoning_content", "reasoning", "content")
-    return "".join(choice["delta"].get(field) or "" for choice in event["choices"] for field in fields)
+    return "".join(
+        choice["delta"].get(field) or "" for choice in event["choices"] for field in fields
+    )

@@ -37,7 +37,9 @@ def programs(tmp_path: Path) -> Path:
 def test_the_engine_finds_the_kit_on_path(engine: Path, programs: Path) -> None:
     (programs / "npu-adapter").symlink_to(KIT)
     command = [engine, "serve", "a-model", "--host", "127.0.0.1", "--port", "0"]
-    with subprocess.Popen(command, env={"PATH": str(programs)}, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, env={"PATH": str(programs)}, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stderr
         line = process.stderr.readline()
         try:
@@ -50,7 +52,11 @@ def test_the_engine_finds_the_kit_on_path(engine: Path, programs: Path) -> None:
 
 def test_the_engine_says_that_the_kit_is_missing(engine: Path, programs: Path) -> None:
     done = subprocess.run(
-        [engine, "serve", "a-model"], env={"PATH": str(programs)}, capture_output=True, text=True, check=False
+        [engine, "serve", "a-model"],
+        env={"PATH": str(programs)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 127
     assert "npu-adapter is not installed" in done.stderr

@@ -45,7 +45,9 @@ def grid(behaviour: Behaviour, samples: int = 5) -> list[list[bool]]:
 
 @pytest.fixture(scope="module")
 def independent() -> list[list[bool]]:
-    return grid(Behaviour(model="m", answers=ANSWERS, labels=LABELS, accuracy={"easy": 0.9, "hard": 0.4}))
+    return grid(
+        Behaviour(model="m", answers=ANSWERS, labels=LABELS, accuracy={"easy": 0.9, "hard": 0.4})
+    )
 
 
 def test_each_tier_is_as_accurate_as_was_chosen(independent: list[list[bool]]) -> None:
@@ -58,9 +60,15 @@ def test_each_tier_is_as_accurate_as_was_chosen(independent: list[list[bool]]) -
 @pytest.mark.slow
 def test_correlated_samples_agree_more_often(independent: list[list[bool]]) -> None:
     behaviour = Behaviour(
-        model="m", answers=ANSWERS, labels=LABELS, accuracy={"easy": 0.9, "hard": 0.4}, correlation=0.8
+        model="m",
+        answers=ANSWERS,
+        labels=LABELS,
+        accuracy={"easy": 0.9, "hard": 0.4},
+        correlation=0.8,
     )
-    unanimous = [sum(len(set(row)) == 1 for row in rows[1::2]) for rows in (independent, grid(behaviour))]
+    unanimous = [
+        sum(len(set(row)) == 1 for row in rows[1::2]) for rows in (independent, grid(behaviour))
+    ]
     assert unanimous[1] > 2 * unanimous[0]
 
 
@@ -89,7 +97,11 @@ def test_everything_says_that_it_is_simulated() -> None:
         )
     assert listed.headers["server"] == chat.headers["server"] == SIMULATOR
     assert "simulator" in json.loads(listed.body)["data"][0]["owned_by"]
-    events = [json.loads(line[6:]) for line in chat.body.decode().splitlines() if line.startswith("data: {")]
+    events = [
+        json.loads(line[6:])
+        for line in chat.body.decode().splitlines()
+        if line.startswith("data: {")
+    ]
     assert {event["system_fingerprint"] for event in events} == {"simulated"}
 
 
@@ -105,7 +117,9 @@ def test_it_refuses_as_vllm_does() -> None:
     with Simulator(Behaviour(model="m", context_tokens=100)) as simulator:
         client = Client(simulator.url)
         other = client.chat(request_body([user("hi")], model="other", max_tokens=9, temperature=0))
-        long = client.chat(request_body([user("word " * 200)], model="m", max_tokens=9, temperature=0))
+        long = client.chat(
+            request_body([user("word " * 200)], model="m", max_tokens=9, temperature=0)
+        )
         broken = client.chat_bytes(b'{"messages": ')
     assert (other.status, long.status, broken.status) == (404, 400, 400)
     assert b"maximum context length is 100" in long.body
@@ -115,23 +129,42 @@ def test_a_taken_port_and_an_unknown_fault_are_said_so() -> None:
     with Simulator() as first:
         with pytest.raises(Blocked) as taken, Simulator(port=first.port):
             pass
-        assert str(taken.value) == f"cannot listen on 127.0.0.1:{first.port}: Address already in use"
+        assert (
+            str(taken.value) == f"cannot listen on 127.0.0.1:{first.port}: Address already in use"
+        )
     with pytest.raises(UsageError, match="no-such"):
         Simulator(Behaviour(faults=("no-such",)))
 
 
 def test_many_streams_at_once() -> None:
-    with Simulator(Behaviour(model="m", tokens_per_second=300)) as simulator, ThreadPoolExecutor(32) as pool:
+    with (
+        Simulator(Behaviour(model="m", tokens_per_second=300)) as simulator,
+        ThreadPoolExecutor(32) as pool,
+    ):
         client = Client(simulator.url)
         texts = list(
-            pool.map(lambda n: ask(client, f"The code word is word{n}. What is the code word?"), range(64))
+            pool.map(
+                lambda n: ask(client, f"The code word is word{n}. What is the code word?"),
+                range(64),
+            )
         )
     assert all(f"word{n}" in text for n, text in enumerate(texts))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_serves_until_a_signal_and_ends_cleanly(number: signal.Signals) -> None:
-    command = [sys.executable, "-m", "healthcheck", "simulate", "--port", "0", "--model", "m", "--problems", "5"]
+    command = [
+        sys.executable,
+        "-m",
+        "healthcheck",
+        "simulate",
+        "--port",
+        "0",
+        "--model",
+        "m",
+        "--problems",
+        "5",
+    ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
         line = process.stderr.readline()
@@ -144,7 +177,18 @@ def test_the_command_serves_until_a_signal_and_ends_cleanly(number: signal.Signa
 
 
 def test_signals_that_come_at_once_end_the_command() -> None:
-    command = [sys.executable, "-m", "healthcheck", "simulate", "--port", "0", "--model", "m", "--problems", "5"]
+    command = [
+        sys.executable,
+        "-m",
+        "healthcheck",
+        "simulate",
+        "--port",
+        "0",
+        "--model",
+        "m",
+        "--problems",
+        "5",
+    ]
     several = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
     for process in several:
         with process:
@@ -173,7 +217,17 @@ def test_the_command_lists_its_faults_and_manners() -> None:
     ],
 )
 def test_wrong_options_are_wrong_usage(options: list[str]) -> None:
-    command = [sys.executable, "-m", "healthcheck", "simulate", "--port", "0", "--problems", "1", *options]
+    command = [
+        sys.executable,
+        "-m",
+        "healthcheck",
+        "simulate",
+        "--port",
+        "0",
+        "--problems",
+        "1",
+        *options,
+    ]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 2
     assert "Traceback" not in ended.stderr

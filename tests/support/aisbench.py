@@ -76,7 +76,9 @@ def _ended(command: list[str], path: dict[str, str], folder: Path) -> bool:
 class AISBench:
     """The client, configured for one list of problems in one working directory."""
 
-    def __init__(self, folder: Path, problems: Sequence[Problem], *, samples: int, concurrency: int = 1) -> None:
+    def __init__(
+        self, folder: Path, problems: Sequence[Problem], *, samples: int, concurrency: int = 1
+    ) -> None:
         assert (ENVIRONMENT / "ready").is_file(), (
             "there is no .venv-aisbench: run `make test-engines`, which makes it"
         )
@@ -84,16 +86,23 @@ class AISBench:
         data = folder / "data"
         data.mkdir(parents=True)
         lines = (
-            json.dumps({"question": p.question, "answer": gold(p)}, ensure_ascii=False) + "\n" for p in problems
+            json.dumps({"question": p.question, "answer": gold(p)}, ensure_ascii=False) + "\n"
+            for p in problems
         )
         (data / "test.jsonl").write_text("".join(lines), "utf-8")
         (data / "train.jsonl").write_bytes((data / "test.jsonl").read_bytes())
         prompt = f"{{question}}\n{instruction(problems[0])}".rstrip()
-        self._write("datasets/kit_data.py", _DATASET.format(abbr="arithmetic", path=str(data), prompt=prompt))
+        self._write(
+            "datasets/kit_data.py",
+            _DATASET.format(abbr="arithmetic", path=str(data), prompt=prompt),
+        )
 
     def command(self, port: int, *arguments: str) -> tuple[list[str], dict[str, str]]:
         """The command line, and the PATH that it needs."""
-        self._write("models/kit_model.py", _MODEL.format(port=port, n=self.samples, concurrency=self.concurrency))
+        self._write(
+            "models/kit_model.py",
+            _MODEL.format(port=port, n=self.samples, concurrency=self.concurrency),
+        )
         command = [
             str(ENVIRONMENT / "bin/ais_bench"), "--models", "kit_model", "--datasets", "kit_data",
             "--config-dir", str(self.folder / "configs"), "--work-dir", str(self.folder / "out"), "--num-warmups", "0",

@@ -81,9 +81,13 @@ def files_of(report: ClientReport) -> dict[str, bytes]:
     }
     for name, records in ((dataset, report.predictions), (f"{dataset}_failed", report.failures)):
         if records:
-            files[f"predictions/{model}/{name}.jsonl"] = "".join(_line(dataset, each) for each in records)
+            files[f"predictions/{model}/{name}.jsonl"] = "".join(
+                _line(dataset, each) for each in records
+            )
     if report.results is not None:
-        files[f"results/{model}/{dataset}.json"] = json.dumps(dict(report.results), ensure_ascii=False, indent=4)
+        files[f"results/{model}/{dataset}.json"] = json.dumps(
+            dict(report.results), ensure_ascii=False, indent=4
+        )
     return {name: text.encode("utf-8", "surrogatepass") for name, text in files.items()}
 
 
@@ -95,9 +99,14 @@ def render_configuration(sections: Mapping[str, JsonValue]) -> str:
 def _summary(report: ClientReport) -> str:
     """The printed figures, without quoting; dashes if every request failed."""
     head = (report.dataset, report.version)
-    figures = [(*head, name, "gen", f"{figure:.02f}") for name, figure in (report.results or {}).items()]
+    figures = [
+        (*head, name, "gen", f"{figure:.02f}") for name, figure in (report.results or {}).items()
+    ]
     rows = figures or [(report.dataset, "-", "-", "-", "-")]
-    return "".join(",".join(row) + "\n" for row in [("dataset", "version", "metric", "mode", report.model), *rows])
+    return "".join(
+        ",".join(row) + "\n"
+        for row in [("dataset", "version", "metric", "mode", report.model), *rows]
+    )
 
 
 def _line(dataset: str, record: Prediction | Failure) -> str:

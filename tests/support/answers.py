@@ -38,7 +38,13 @@ class Labelled:
         """The problem, as from a user's data set, that it answers."""
         kind = AnswerKind.CHOICE if self.letters else golds.kind_of(self.gold)
         return Problem(
-            id="x", family="qa", tier="", question=self.question, answer=self.gold, kind=kind, letters=self.letters
+            id="x",
+            family="qa",
+            tier="",
+            question=self.question,
+            answer=self.gold,
+            kind=kind,
+            letters=self.letters,
         )
 
 
@@ -62,7 +68,9 @@ def fresh() -> tuple[Labelled, ...]:
 
 def _fresh(row: dict[str, Any]) -> Labelled:
     options = dict(zip("ABCDEFGHIJ", row.get("choices", ()), strict=False))
-    question = "\n".join((row["question"], *(f"{letter}. {option}" for letter, option in options.items())))
+    question = "\n".join(
+        (row["question"], *(f"{letter}. {option}" for letter, option in options.items()))
+    )
     return Labelled(
         kind=row["kind"], about=row["set"], gold=row["gold"], text=row["text"], cut=False, question=question,
         label="right" if row["right"] else "wrong", letters="".join(options),

@@ -12,7 +12,9 @@ def translations(language: Language) -> list[tuple[str, str]]:
     with (LOCALE / language.value / "LC_MESSAGES" / f"{DOMAIN}.po").open("rb") as file:
         known = read_po(file, locale=language.value)
     return [
-        (str(each.id[-1]), str(each.string[-1])) if each.pluralizable else (str(each.id), str(each.string))
+        (str(each.id[-1]), str(each.string[-1]))
+        if each.pluralizable
+        else (str(each.id), str(each.string))
         for each in known
         if each.id and each.string and not each.fuzzy
     ]

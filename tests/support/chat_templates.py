@@ -62,7 +62,9 @@ _MANNERS = (
 )
 _LONG_SYSTEM = (
     "You are a helpful assistant that was trained by a small company. Your knowledge ends in October 2023, and today "
-    "is 2025-01-01. " + _MANNERS * 4 + "You cannot see pictures unless they are given to you, nor open links."
+    "is 2025-01-01. "
+    + _MANNERS * 4
+    + "You cannot see pictures unless they are given to you, nor open links."
 )
 _TOOLS = (
     "# Tools\nYou may call the functions below. Each is described by a JSON schema.\n"
@@ -184,7 +186,9 @@ _GRANITE = """
 {%- for m in rest %}
 {{- '<|start_of_role|>' + m.role + '<|end_of_role|>' + m.content + '<|end_of_text|>\\n' }}
 {%- endfor %}
-{{- '<|start_of_role|>assistant<|end_of_role|>' }}""".replace("DEFAULT", repr(_LONG_SYSTEM[:600] + _TOOLS))
+{{- '<|start_of_role|>assistant<|end_of_role|>' }}""".replace(
+    "DEFAULT", repr(_LONG_SYSTEM[:600] + _TOOLS)
+)
 _COMMAND = """
 {%- if messages[0].role == 'system' %}
 {%- set system, rest = messages[0].content, messages[1:] %}
@@ -196,7 +200,9 @@ _COMMAND = """
 {{- '<|START_OF_TURN_TOKEN|>' + ('<|USER_TOKEN|>' if m.role == 'user' else '<|CHATBOT_TOKEN|>') }}
 {{- m.content + '<|END_OF_TURN_TOKEN|>' }}
 {%- endfor %}
-{{- '<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>' }}""".replace("PREAMBLE", repr(_MANNERS * 8 + _TOOLS * 3))
+{{- '<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>' }}""".replace(
+    "PREAMBLE", repr(_MANNERS * 8 + _TOOLS * 3)
+)
 _HARMONY = """
 {{- '<|start|>system<|message|>Knowledge until: 2024-06\\nReasoning: medium\\n# Channels: analysis, final<|end|>' }}
 {%- for m in messages %}

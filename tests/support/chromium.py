@@ -37,7 +37,10 @@ class Browser:
     def __init__(self) -> None:
         self._playwright = sync_playwright().start()
         self._browser = self._playwright.chromium.launch(
-            executable_path=found(), args=list(FLAGS), chromium_sandbox=os.geteuid() != 0, timeout=PATIENCE_MS
+            executable_path=found(),
+            args=list(FLAGS),
+            chromium_sandbox=os.geteuid() != 0,
+            timeout=PATIENCE_MS,
         )
         self._context = self._browser.new_context()
 

@@ -33,7 +33,11 @@ class Ended:
 
 
 def ran(
-    *words: str, cwd: Path | None = None, stdout: int | None = None, stderr: int | None = None, **variables: str
+    *words: str,
+    cwd: Path | None = None,
+    stdout: int | None = None,
+    stderr: int | None = None,
+    **variables: str,
 ) -> Ended:
     """Run a command in this process, in a tenth of the time; not for tests of imports or the end of a process.
 
@@ -46,7 +50,9 @@ def ran(
         mock.patch.dict(os.environ, variables),
         mock.patch.object(tempfile, "tempdir", room),
         _inside(cwd),
-        _streams(out.fileno() if stdout is None else stdout, err.fileno() if stderr is None else stderr),
+        _streams(
+            out.fileno() if stdout is None else stdout, err.fileno() if stderr is None else stderr
+        ),
     ):
         try:
             status = main(words)
@@ -74,13 +80,19 @@ def _streams(out: int, err: int) -> Iterator[None]:
         open(os.devnull, encoding="utf-8") as nothing,
         open(out, "w", encoding="utf-8", closefd=False) as stdout,
         open(err, "w", encoding="utf-8", closefd=False) as stderr,
-        mock.patch.multiple(sys, stdin=nothing, stdout=stdout, stderr=stderr, __stdout__=stdout, __stderr__=stderr),
+        mock.patch.multiple(
+            sys, stdin=nothing, stdout=stdout, stderr=stderr, __stdout__=stdout, __stderr__=stderr
+        ),
     ):
         yield
 
 
-def started(*words: str, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
+def started(
+    *words: str, cwd: Path | None = None, **variables: str
+) -> subprocess.CompletedProcess[str]:
     """Run a command as a process."""
     command = [sys.executable, "-m", "healthcheck", *words]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )

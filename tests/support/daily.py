@@ -15,5 +15,6 @@ def these(chosen: Collection[object], cases: Iterable[object]) -> list[object]:
 def every(nth: int, cases: Iterable[object]) -> list[object]:
     """Parameters: every `nth` case for every day, the others marked slow."""
     return [
-        pytest.param(case, marks=() if number % nth == 0 else pytest.mark.slow) for number, case in enumerate(cases)
+        pytest.param(case, marks=() if number % nth == 0 else pytest.mark.slow)
+        for number, case in enumerate(cases)
     ]

@@ -57,7 +57,10 @@ def weights_of(kind: str) -> Path:
     maker, *options = _MAKERS[kind]
     command = [ROOT / NEW / "bin" / "python", ROOT / "examples" / maker, *options]
     made = subprocess.run(
-        [*command, "--cache", ROOT / ".cache" / "weights"], check=True, stdout=subprocess.PIPE, text=True
+        [*command, "--cache", ROOT / ".cache" / "weights"],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     return Path(made.stdout.strip())
 
@@ -88,7 +91,9 @@ def transformers(folder: Path) -> Iterator[str]:
     """`transformers serve`, as on a machine with no cache of downloaded models."""
     executable = program(".venv-transformers", "transformers")
     variables = {"HF_HUB_OFFLINE": "1", "PATH": _path(executable), "HF_HOME": str(folder / "none")}
-    with serving([executable, "serve"], environment=variables, log=folder / "transformers.log") as url:
+    with serving(
+        [executable, "serve"], environment=variables, log=folder / "transformers.log"
+    ) as url:
         yield url
 
 
@@ -114,14 +119,19 @@ def fastchat(weights: Path, name: str, folder: Path) -> Iterator[str]:
     with ExitStack() as stack:
         controller = stack.enter_context(
             serving(
-                [*part, "fastchat.serve.controller"], environment=quiet, log=folder / "controller.log", sign=_SCHEMA
+                [*part, "fastchat.serve.controller"],
+                environment=quiet,
+                log=folder / "controller.log",
+                sign=_SCHEMA,
             )
         )
         asking = [
             *part, "fastchat.serve.model_worker", "--model-path", weights, "--model-names", name, "--device", "cpu",
             "--controller-address", controller, "--worker-address", worker, "--host", "127.0.0.1", "--port", str(port),
         ]  # fmt: skip
-        stack.enter_context(running(asking, worker + _SCHEMA, environment=quiet, log=folder / "worker.log"))
+        stack.enter_context(
+            running(asking, worker + _SCHEMA, environment=quiet, log=folder / "worker.log")
+        )
         server = [*part, "fastchat.serve.openai_api_server", "--controller-address", controller]
         yield stack.enter_context(
             serving(server, environment=quiet, log=folder / "fastchat.log", sign="/v1/models")
@@ -168,5 +178,7 @@ def litellm(url: str, name: str, folder: Path) -> Iterator[str]:
         "AIOHTTP_KEEPALIVE_TIMEOUT": "2",  # vLLM closes an idle connection after 5 s, and the next request gets a 500
     }  # fmt: skip
     command = [executable, "--config", settings, "--telemetry", "False"]
-    with serving(command, environment=variables, log=folder / "litellm.log", sign="/health/liveliness") as front:
+    with serving(
+        command, environment=variables, log=folder / "litellm.log", sign="/health/liveliness"
+    ) as front:
         yield front

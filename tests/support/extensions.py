@@ -15,7 +15,9 @@ def installed(place: Path, source: str | None = None, points: Mapping[str, str] 
     """Install the example, or another module under its name; `place` must be on the search path."""
     information = place / "own_check-1.0.dist-info"
     information.mkdir(parents=True)
-    (place / "own_check.py").write_text(EXAMPLE.read_text("utf-8") if source is None else source, "utf-8")
+    (place / "own_check.py").write_text(
+        EXAMPLE.read_text("utf-8") if source is None else source, "utf-8"
+    )
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: own-check\nVersion: 1.0\n")
     lines = [f"[npu_adapter.{group}]\nlicence = {value}\n" for group, value in points.items()]
     (information / "entry_points.txt").write_text("".join(lines))
@@ -25,4 +27,8 @@ def installed(place: Path, source: str | None = None, points: Mapping[str, str] 
 def there(modules: Collection[str]) -> set[str]:
     """The modules, by name or by path below healthcheck, without those of own extensions whose folder is missing."""
     parts = {module: re.split("[./]", module.removeprefix("healthcheck.")) for module in modules}
-    return {name for name, (room, *below) in parts.items() if room != "extensions" or (OWN / below[0]).is_dir()}
+    return {
+        name
+        for name, (room, *below) in parts.items()
+        if room != "extensions" or (OWN / below[0]).is_dir()
+    }

@@ -18,7 +18,10 @@ def judged(behaviour: Behaviour, task: Task = Task.TEXT_GENERATION) -> dict[str,
     """Every check of the endpoint stage on a simulated endpoint: id → result."""
     with Simulator(behaviour) as simulator:
         ledger = Ledger(Silent())
-        ledger.judge(CHECKS, lambda: interview(simulator.url, weights=behaviour.model, task=task, limits=PATIENT))
+        ledger.judge(
+            CHECKS,
+            lambda: interview(simulator.url, weights=behaviour.model, task=task, limits=PATIENT),
+        )
     return {result.id: result for result in ledger.results}
 
 

@@ -73,4 +73,7 @@ def _own_network() -> Iterator[None]:
             yield
         finally:
             if made and libc.setns(before.fileno(), _NEW_NETWORK):
-                raise OSError(ctypes.get_errno(), f"the network is not back: {os.strerror(ctypes.get_errno())}")
+                raise OSError(
+                    ctypes.get_errno(),
+                    f"the network is not back: {os.strerror(ctypes.get_errno())}",
+                )

@@ -9,7 +9,9 @@ import pytest
 
 SETTING = "NPU_ADAPTER_RECORDINGS"
 BESIDE_THE_CHECKOUT = Path(__file__).parents[2].parent / "shared"
-ABSENT = f"needs recorded files, which are no part of the repository: name their folder in {SETTING}"
+ABSENT = (
+    f"needs recorded files, which are no part of the repository: name their folder in {SETTING}"
+)
 
 
 def recording(path: str) -> Path:

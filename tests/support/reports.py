@@ -32,7 +32,9 @@ def run(*, problems: int = 12, samples: int = 5, answer: str = HOSTILE) -> Probe
     """A run with one failed request: of each three samples, the first two are right and the third is `answer`."""
     tiers = FAMILIES["arithmetic"]
     bank = tuple(
-        problem for tier in ("easy", "medium", "hard") for problem in islice(tiers(tier, 0), problems // 3)
+        problem
+        for tier in ("easy", "medium", "hard")
+        for problem in islice(tiers(tier, 0), problems // 3)
     )
     taken = []
     for order in range(len(bank) * samples):
@@ -43,10 +45,15 @@ def run(*, problems: int = 12, samples: int = 5, answer: str = HOSTILE) -> Probe
                    first_s=0.2 + 0.01 * (order % 7), seconds=1.5)
         )  # fmt: skip
     taken[-1] = Sample(
-        order=taken[-1].order, problem=taken[-1].problem, repeat=samples - 1, error=f"HTTP 500 {HOSTILE}"
+        order=taken[-1].order,
+        problem=taken[-1].problem,
+        repeat=samples - 1,
+        error=f"HTTP 500 {HOSTILE}",
     )
     return ProbeRun(
-        settings=ProbeSettings(url="http://127.0.0.1:8000", model=HOSTILE, problems=len(bank), samples=samples),
+        settings=ProbeSettings(
+            url="http://127.0.0.1:8000", model=HOSTILE, problems=len(bank), samples=samples
+        ),
         problems=bank,
         samples=tuple(taken),
         grades=tuple(grade(bank[sample.problem], sample.text) for sample in taken),
@@ -94,7 +101,8 @@ def report(*, simulated: bool = False) -> Report:
         metrics={
             "avg@5": {"value": 0.5, "low": 0.4, "high": 0.6, "question": "problems like these"},
             "numerics_by_length": [
-                {"relation": "again", "length": length, "shift": 0.01} for length in (20, 60, 130, 900, 8000)
+                {"relation": "again", "length": length, "shift": 0.01}
+                for length in (20, 60, 130, 900, 8000)
             ]
             + [{"relation": f"in a batch of 3 {HOSTILE}", "length": 130, "shift": 6.02}],
         },

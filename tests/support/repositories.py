@@ -29,9 +29,18 @@ def folder(root: Path, files: Mapping[str, str | bytes]) -> Path:
 def git(root: Path, *arguments: str) -> str:
     """Run git in a repository as an author would, without the machine's own configuration."""
     environment = {"PATH": os.environ["PATH"], "HOME": str(root.parent), "GIT_CONFIG_NOSYSTEM": "1"}
-    identity = ("-c", "user.name=Author", "-c", "user.email=author@example.org", "-c", "init.defaultBranch=main")
+    identity = (
+        "-c",
+        "user.name=Author",
+        "-c",
+        "user.email=author@example.org",
+        "-c",
+        "init.defaultBranch=main",
+    )
     command = ("git", "-C", str(root), *identity, *arguments)
-    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        command, env=environment, check=True, capture_output=True, text=True
+    ).stdout
 
 
 def repository(root: Path, files: Mapping[str, str | bytes]) -> Path:

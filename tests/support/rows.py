@@ -16,7 +16,10 @@ Test = Callable[..., None]
 
 
 def rows(
-    names: str | tuple[str, ...], cases: Iterable[Any], *, ids: Callable[[Any], object] | Iterable[str] = repr
+    names: str | tuple[str, ...],
+    cases: Iterable[Any],
+    *,
+    ids: Callable[[Any], object] | Iterable[str] = repr,
 ) -> Callable[[Test], Test]:
     """Like `pytest.mark.parametrize`, but in one test: for tables whose rows take a millisecond.
 
@@ -30,9 +33,15 @@ def rows(
     def fold(test: Test) -> Test:
         @wraps(test)
         def every_row(**fixtures: object) -> None:
-            wrong = [failure for label, row in table if (failure := failed(test, label, {**fixtures, **row}))]
+            wrong = [
+                failure
+                for label, row in table
+                if (failure := failed(test, label, {**fixtures, **row}))
+            ]
             if wrong:
-                pytest.fail("\n\n".join([f"{len(wrong)} of {len(table)} rows:", *wrong]), pytrace=False)
+                pytest.fail(
+                    "\n\n".join([f"{len(wrong)} of {len(table)} rows:", *wrong]), pytrace=False
+                )
 
         assert table, f"{test.__qualname__} has no rows"
         signature = inspect.signature(test)
@@ -43,7 +52,9 @@ def rows(
     return fold
 
 
-def as_row(places: list[str], case: Any, ids: Callable[[Any], object]) -> tuple[str, dict[str, Any]]:
+def as_row(
+    places: list[str], case: Any, ids: Callable[[Any], object]
+) -> tuple[str, dict[str, Any]]:
     """The label of a case, and its values by name."""
     if isinstance(case, ParameterSet):
         assert not case.marks, "a row is no test of its own"
@@ -51,7 +62,9 @@ def as_row(places: list[str], case: Any, ids: Callable[[Any], object]) -> tuple[
     else:
         values = tuple(case) if len(places) > 1 else (case,)
     assert len(values) == len(places), case
-    return ", ".join(str(ids(value))[:80] for value in values), dict(zip(places, values, strict=True))
+    return ", ".join(str(ids(value))[:80] for value in values), dict(
+        zip(places, values, strict=True)
+    )
 
 
 def failed(test: Test, label: str, arguments: Mapping[str, object]) -> str:

@@ -25,7 +25,11 @@ START_S = 400
 
 @contextmanager
 def serving(
-    command: Sequence[str | Path], *, environment: Mapping[str, str], log: Path, sign: str = "/health"
+    command: Sequence[str | Path],
+    *,
+    environment: Mapping[str, str],
+    log: Path,
+    sign: str = "/health",
 ) -> Iterator[str]:
     """The address of a server that `command --port PORT` starts and that answers 200 at `sign`."""
     port = free_port()
@@ -71,7 +75,9 @@ def _await(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
             except requests.RequestException:
                 pass
             time.sleep(0.3)
-    raise AssertionError(f"no server within {START_S} s:\n{log.read_text('utf-8', 'replace')[-4000:]}")
+    raise AssertionError(
+        f"no server within {START_S} s:\n{log.read_text('utf-8', 'replace')[-4000:]}"
+    )
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,9 @@ def heard_by_openai(url: str, body: Mapping[str, JsonValue]) -> Heard:
     """Read a stream with the openai client; every field is sent unchanged, as extra_body."""
     with (
         openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
-        client.chat.completions.create(model="", messages=[], stream=True, extra_body=body) as stream,
+        client.chat.completions.create(
+            model="", messages=[], stream=True, extra_body=body
+        ) as stream,
     ):
         chunks = list(stream)
     choices = [choice for chunk in chunks for choice in chunk.choices]

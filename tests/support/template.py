@@ -16,7 +16,12 @@ def template_in(folder: Path) -> Path:
     folder.mkdir(exist_ok=True)
     for name in ("copier.yml", "templates", *SHARED_BY_DESIGN):
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                ROOT / name,
+                folder / name,
+                symlinks=True,
+                ignore=shutil.ignore_patterns("__pycache__"),
+            )
         else:
             shutil.copy2(ROOT / name, folder / name)
     return folder

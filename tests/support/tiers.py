@@ -17,7 +17,9 @@ import urllib3.util.connection  # noqa: F401 - binds a socket when it is first i
 PARTS = 8
 """The large tables are divided into this many parts, one for each run of CI."""
 ALLOWED = frozenset({"process", "smoke", "slow", "engine", "peer"})
-STARTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system"})
+STARTS = frozenset(
+    {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system"}
+)
 LISTENS = "socket.bind"
 
 
@@ -62,7 +64,9 @@ class OneProcess:
             asked = {f"{one.baseid}::{one.argname}" for many in known.values() for one in many}
             needed = {name: event for name, event in self.fixtures.items() if name in asked}
             if needed:
-                pytest.fail(f"fixtures that needed a process: {needed}; marks that allow it: {sorted(ALLOWED)}")
+                pytest.fail(
+                    f"fixtures that needed a process: {needed}; marks that allow it: {sorted(ALLOWED)}"
+                )
 
 
 def streams(socket: object) -> bool:
@@ -79,7 +83,11 @@ def keep_part(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the large tables' other parts."""
     part: int | None = config.getoption("part")
     if part is not None:
-        out = [item for item in items if item.get_closest_marker("slow") and not in_part(item.nodeid, part % PARTS)]
+        out = [
+            item
+            for item in items
+            if item.get_closest_marker("slow") and not in_part(item.nodeid, part % PARTS)
+        ]
         config.hook.pytest_deselected(items=out)
         left_out = set(out)
         items[:] = [item for item in items if item not in left_out]

@@ -84,9 +84,14 @@ class Instructed:
 
 def shipped() -> dict[str, Path]:
     """The tokenizer files inside mistral-common: short name → file."""
-    folder = Path(str(find_spec("mistral_common").origin)).parent / "data"  # importing it takes seconds
+    folder = (
+        Path(str(find_spec("mistral_common").origin)).parent / "data"
+    )  # importing it takes seconds
     found = [*folder.glob("*.model.v*"), *folder.glob("tekken_*.json")]
-    return {path.name.removeprefix("mistral_instruct_").replace(".model", ""): path for path in sorted(found)}
+    return {
+        path.name.removeprefix("mistral_instruct_").replace(".model", ""): path
+        for path in sorted(found)
+    }
 
 
 @cache
@@ -131,11 +136,14 @@ SPLITS: Mapping[str, tuple[str, ...]] = {
     "deepseek3": (
         r"\p{N}{1,3}",
         "[一-龥\u3040-ゟ゠-ヿ]+",
-        r"[!-/:-@\[-`{-~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|" + _SPACES,
+        r"[!-/:-@\[-`{-~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|"
+        + _SPACES,
     ),
     "spaced-digits": (_GPT2,),
     "digits-first": (r"\p{N}", _GPT2),
-    "superwords": (rf"{_ENDINGS}|[^\r\n\p{{L}}\p{{N}}]?(?:\p{{L}}\p{{M}}*(?: \p{{L}}\p{{M}}*)*)+|\p{{N}}|{_TAIL}",),
+    "superwords": (
+        rf"{_ENDINGS}|[^\r\n\p{{L}}\p{{N}}]?(?:\p{{L}}\p{{M}}*(?: \p{{L}}\p{{M}}*)*)+|\p{{N}}|{_TAIL}",
+    ),
 }
 """Family → patterns that split a text, one after another, before the bytes of each part are merged.
 
@@ -150,7 +158,9 @@ def bpe(family: str, size: int) -> Encode:
     from tokenizers import Tokenizer
 
     corpus = _corpus(whole=size > SMALL)
-    recipe = hashlib.sha256(repr((SPLITS[family], size)).encode() + "\0".join(corpus).encode("utf-8", "replace"))
+    recipe = hashlib.sha256(
+        repr((SPLITS[family], size)).encode() + "\0".join(corpus).encode("utf-8", "replace")
+    )
     kept = CACHE / f"{family}-{size}-{recipe.hexdigest()[:16]}.json"
     CACHE.mkdir(parents=True, exist_ok=True)
     with kept.with_suffix(".lock").open("w") as lock:
@@ -170,9 +180,15 @@ def _byte_level(tokenizer: Any, text: str) -> tuple[bytes, ...]:
 @cache
 def _byte_of() -> dict[str, int]:
     """The characters for bytes in a byte-level vocabulary: printable ones unchanged, the others from U+0100 on."""
-    plain = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    plain = [
+        *range(ord("!"), ord("~") + 1),
+        *range(ord("¡"), ord("¬") + 1),
+        *range(ord("®"), ord("ÿ") + 1),
+    ]
     others = [byte for byte in range(256) if byte not in plain]
-    return {chr(byte): byte for byte in plain} | {chr(256 + place): byte for place, byte in enumerate(others)}
+    return {chr(byte): byte for byte in plain} | {
+        chr(256 + place): byte for place, byte in enumerate(others)
+    }
 
 
 def _trained(family: str, size: int, corpus: Sequence[str]) -> Any:
@@ -235,7 +251,9 @@ class Ratio:
         if not self.by_word:
             return _paid(text, self.per_character, self.per_digit)
         words = re.findall(r"\s*\S+|\s+", text)
-        return tuple(piece for word in words for piece in _paid(word, self.per_character, self.per_digit))
+        return tuple(
+            piece for word in words for piece in _paid(word, self.per_character, self.per_digit)
+        )
 
     def prompt_tokens(self, messages: Sequence[Mapping[str, JsonValue]]) -> int:
         system = any(message.get("role") == "system" for message in messages)

@@ -54,7 +54,11 @@ def simulated_path() -> dict[str, str]:
 @pytest.fixture(scope="session")
 def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     destination = tmp_path_factory.mktemp("pristine") / "my-adapter"
-    subprocess.run(kit("new", destination, "--template", "planned", "--defaults"), check=True, capture_output=True)
+    subprocess.run(
+        kit("new", destination, "--template", "planned", "--defaults"),
+        check=True,
+        capture_output=True,
+    )
     return destination
 
 
@@ -104,4 +108,6 @@ def port() -> Iterator[Callable[[], bool]]:
 def commit(repository: Path, message: str = "sabotage") -> None:
     identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org"]
     subprocess.run(["git", "-C", repository, "add", "--all"], check=True)
-    subprocess.run(["git", "-C", repository, *identity, "commit", "--quiet", "-m", message], check=True)
+    subprocess.run(
+        ["git", "-C", repository, *identity, "commit", "--quiet", "-m", message], check=True
+    )

@@ -18,7 +18,10 @@ CONFIG = {
     "num_key_value_heads": 8, "num_hidden_layers": 64, "head_dim": 128, "intermediate_size": 25600,
     "vocab_size": 151936, "max_position_embeddings": 40960, "torch_dtype": "bfloat16",
 }  # fmt: skip
-INDEX = {"metadata": {"total_size": 65_524_246_528}, "weight_map": {"a": "model-00001-of-00017.safetensors"}}
+INDEX = {
+    "metadata": {"total_size": 65_524_246_528},
+    "weight_map": {"a": "model-00001-of-00017.safetensors"},
+}
 
 
 @pytest.fixture
@@ -66,7 +69,9 @@ def test_hardware_and_task_are_judged_by_the_configuration_and_the_index(adapter
 
 @pytest.mark.slow
 def test_enough_devices_are_enough(adapter, config, tmp_path):
-    status, checks, _ = judged(adapter, tmp_path, "--weights-config", config, "--npu", "910B4", "--npus", "4")
+    status, checks, _ = judged(
+        adapter, tmp_path, "--weights-config", config, "--npu", "910B4", "--npus", "4"
+    )
     assert status == 0
     assert checks["plan/fits-hardware"]["outcome"] == "pass"
 
@@ -83,7 +88,9 @@ def test_without_an_index_the_hardware_is_not_settled(adapter, config, tmp_path)
 
 @pytest.mark.slow
 def test_what_the_index_announces_counts_for_the_size_limit(adapter, config, tmp_path):
-    status, checks, _ = judged(adapter, tmp_path, "--weights-config", config, "--weight-limit", "60")
+    status, checks, _ = judged(
+        adapter, tmp_path, "--weights-config", config, "--weight-limit", "60"
+    )
     assert status == 1
     assert "65,524,246,528 bytes" in said(checks["weights/size-limit"])
 
@@ -93,7 +100,10 @@ def test_what_the_index_announces_counts_for_the_size_limit(adapter, config, tmp
     [
         (["--weights-config", "nosuch.json"], "nosuch.json is not a file"),
         (["--weights-config", "c.json", "--model-id", "a/b"], "exclude each other"),
-        (["--weights-config", "c.json", "--until", "service"], "--until service needs the weights themselves"),
+        (
+            ["--weights-config", "c.json", "--until", "service"],
+            "--until service needs the weights themselves",
+        ),
     ],
 )
 def test_wrong_usage(words, says, tmp_path, capsys):
@@ -118,9 +128,7 @@ def with_client(tmp_path: Path, client: str, *words: str | Path):
     modules.mkdir()
     for name in ("huggingface_hub", "modelscope"):
         (modules / f"{name}.py").write_text(client)
-    program = (
-        f"import sys; sys.path.insert(0, {str(modules)!r}); from healthcheck.cli import main; sys.exit(main())"
-    )
+    program = f"import sys; sys.path.insert(0, {str(modules)!r}); from healthcheck.cli import main; sys.exit(main())"
     command = [sys.executable, "-c", program, *kit(*words)[3:]]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -128,7 +136,17 @@ def with_client(tmp_path: Path, client: str, *words: str | Path):
 @pytest.mark.slow
 def test_a_models_name_is_enough_where_a_client_is_installed(adapter, config, tmp_path):
     client = CLIENT.replace("SOURCE", str(config.parent))
-    words = ("verify", adapter, "--quiet", "--model-id", "Qwen/Qwen3-32B", "--npu", "910B4", "--npus", "4")
+    words = (
+        "verify",
+        adapter,
+        "--quiet",
+        "--model-id",
+        "Qwen/Qwen3-32B",
+        "--npu",
+        "910B4",
+        "--npus",
+        "4",
+    )
     done = with_client(tmp_path, client, *words)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "configuration alone" in done.stdout
@@ -149,5 +167,7 @@ def test_a_report_of_its_own_goes_where_git_does_not_look(adapter, monkeypatch, 
     with Simulator(Behaviour()) as simulator:
         assert cli.main(["verify", "--url", simulator.url, "--until", "endpoint", "--quiet"]) != 2
     assert "Report: report/verify-" in capsys.readouterr().out.replace(f"{adapter}/", "")
-    git = subprocess.run(["git", "status", "--porcelain"], cwd=adapter, capture_output=True, text=True, check=True)
+    git = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=adapter, capture_output=True, text=True, check=True
+    )
     assert git.stdout == ""

@@ -36,14 +36,18 @@ def rewrite(adapter: Path, new: str) -> None:
 
 
 @pytest.mark.smoke
-def test_a_good_adapter_is_ready_from_end_to_end(adapter: Path, weights: Path, verify: Verify, port) -> None:
+def test_a_good_adapter_is_ready_from_end_to_end(
+    adapter: Path, weights: Path, verify: Verify, port
+) -> None:
     seen = verify(adapter, "--weights", weights)
     assert (seen.verdict, seen.status) == ("ready", 0), seen.output
     assert {"service/starts", "service/stops", "endpoint/stream", "probe/completes"} <= {
         check["id"] for check in seen.report["checks"] if check["outcome"] == "pass"
     }
     assert "at least 30 problems" in seen.check("probe/accuracy")["detail"]
-    assert {"accuracy (5 runs average)", "avg@5", "pass@5", "cons@5"} <= seen.report["metrics"].keys()
+    assert {"accuracy (5 runs average)", "avg@5", "pass@5", "cons@5"} <= seen.report[
+        "metrics"
+    ].keys()
     assert "simulated" in seen.output.lower()
     assert port()
 
@@ -53,7 +57,11 @@ def test_a_good_adapter_is_ready_from_end_to_end(adapter: Path, weights: Path, v
     [
         (LAUNCH.replace("8000", "8001"), "plan/port", "8001"),
         slow(LAUNCH + " --served-model-name other", "plan/served-name", "other"),
-        slow(LAUNCH.replace('"$MODEL_PATH"', "/models/Qwen3-8B"), "plan/model-path", "/models/Qwen3-8B"),
+        slow(
+            LAUNCH.replace('"$MODEL_PATH"', "/models/Qwen3-8B"),
+            "plan/model-path",
+            "/models/Qwen3-8B",
+        ),
         slow("echo " + LAUNCH, "plan/starts-server", "status 0"),
     ],
 )
@@ -74,7 +82,11 @@ def test_deploy_sh_is_missing(adapter: Path, weights: Path, verify: Verify) -> N
     (adapter / "deploy.sh").unlink()
     commit(adapter)
     seen = verify(adapter, "--weights", weights, "--until", "weights")
-    assert (seen.verdict, seen.status, seen.failed()) == ("not-ready", 1, {"repo/deploy-sh-present"}), seen.output
+    assert (seen.verdict, seen.status, seen.failed()) == (
+        "not-ready",
+        1,
+        {"repo/deploy-sh-present"},
+    ), seen.output
     command = seen.check("repo/deploy-sh-present")["fix"].rpartition("a script that ends in: ")[2]
     (adapter / "deploy.sh").write_text(f"#!/bin/sh\n{command}\n", encoding="utf-8")
     commit(adapter, "repaired")
@@ -125,13 +137,18 @@ def test_weights_of_101_gigabytes(adapter: Path, weights: Path, verify: Verify) 
     ("task", "check"),
     [slow("text-classification", "task/supported"), ("image-text-to-text", "task/matches-weights")],
 )
-def test_a_task_that_does_not_fit(task: str, check: str, adapter: Path, weights: Path, verify: Verify) -> None:
+def test_a_task_that_does_not_fit(
+    task: str, check: str, adapter: Path, weights: Path, verify: Verify
+) -> None:
     seen = verify(adapter, "--weights", weights, "--until", "weights", "--task", task)
     assert (seen.verdict, seen.status, seen.failed()) == ("not-ready", 1, {check}), seen.output
     assert task in seen.check(check)["detail"]
     advised = re.search(r"use the task (\S+),", seen.check(check)["fix"])
     right = advised[1] if advised else "text-generation"
-    assert verify(adapter, "--weights", weights, "--until", "weights", "--task", right).verdict == "ready"
+    assert (
+        verify(adapter, "--weights", weights, "--until", "weights", "--task", right).verdict
+        == "ready"
+    )
 
 
 @pytest.mark.slow
@@ -144,16 +161,31 @@ def test_a_task_that_does_not_fit(task: str, check: str, adapter: Path, weights:
     ids=["exits while loading", "opens the port and never answers"],
 )
 def test_a_server_that_does_not_start(
-    body: str, quoted: str, fix: str, adapter: Path, weights: Path, verify: Verify, tmp_path: Path, port
+    body: str,
+    quoted: str,
+    fix: str,
+    adapter: Path,
+    weights: Path,
+    verify: Verify,
+    tmp_path: Path,
+    port,
 ) -> None:
     engine = tmp_path / "engine"
     engine.mkdir()
     (engine / "vllm").write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
     (engine / "vllm").chmod(0o755)
     seen = verify(
-        adapter, "--weights", weights, "--deadline", "15", "--env", f"PATH={engine}:/usr/local/bin:/usr/bin:/bin"
+        adapter,
+        "--weights",
+        weights,
+        "--deadline",
+        "15",
+        "--env",
+        f"PATH={engine}:/usr/local/bin:/usr/bin:/bin",
     )
-    assert (seen.verdict, seen.status, seen.failed()) == ("not-ready", 1, {"service/starts"}), seen.output
+    assert (seen.verdict, seen.status, seen.failed()) == ("not-ready", 1, {"service/starts"}), (
+        seen.output
+    )
     assert quoted in seen.check("service/starts")["detail"]
     assert fix in seen.check("service/starts")["detail"] + seen.check("service/starts")["fix"]
     assert port()
@@ -162,10 +194,16 @@ def test_a_server_that_does_not_start(
 def test_another_process_on_the_port_is_not_the_submissions_fault(
     adapter: Path, weights: Path, verify: Verify, port
 ) -> None:
-    holder = subprocess.Popen([sys.executable, "-m", "http.server", "8000"], stderr=subprocess.DEVNULL)
+    holder = subprocess.Popen(
+        [sys.executable, "-m", "http.server", "8000"], stderr=subprocess.DEVNULL
+    )
     try:
         while subprocess.run(
-            [sys.executable, "-c", "import socket; socket.create_connection(('127.0.0.1', 8000)).close()"],
+            [
+                sys.executable,
+                "-c",
+                "import socket; socket.create_connection(('127.0.0.1', 8000)).close()",
+            ],
             stderr=subprocess.DEVNULL,
             check=False,
         ).returncode:
@@ -187,7 +225,9 @@ def test_a_model_path_with_spaces_and_chinese_characters(
     assert (seen.verdict, seen.status) == ("ready", 0), seen.output
 
 
-def test_this_project_is_itself_a_valid_submission(weights: Path, verify: Verify, tmp_path: Path) -> None:
+def test_this_project_is_itself_a_valid_submission(
+    weights: Path, verify: Verify, tmp_path: Path
+) -> None:
     root = Path(__file__).parents[2]
     seen = verify(root, "--weights", weights, "--until", "weights")
     assert (seen.verdict, seen.status) == ("ready", 0), seen.output

@@ -34,15 +34,23 @@ def test_no_secret_of_the_log_or_of_the_command_is_passed_on(
     path = slow_engine(tmp_path, SAYS)
     junit = tmp_path / "junit.xml"
     asked = (adapter, "--weights", weights, "--until", "service", "--env", path, "--junit", junit)
-    done = verify(*asked, "--env", f"DB_PASSWORD={PLANTED['a variable of --env, said without its name']}")
+    done = verify(
+        *asked, "--env", f"DB_PASSWORD={PLANTED['a variable of --env, said without its name']}"
+    )
     starts = done.check("service/starts")
     assert starts["outcome"] == "fail"
     assert "cannot connect as removed" in str(starts)
     assert "UPLOAD_TOKEN=removed is invalid" in str(starts)
     shown = {"terminal": done.output, "junit": junit.read_text("utf-8")}
-    shown |= {file.name: file.read_text("utf-8") for file in (tmp_path / "out").iterdir() if file.is_file()}
+    shown |= {
+        file.name: file.read_text("utf-8")
+        for file in (tmp_path / "out").iterdir()
+        if file.is_file()
+    }
     assert {"report.json", "report.html", "summary.md"} <= shown.keys()
     for what, secret in PLANTED.items():
         assert [name for name, text in shown.items() if secret in text] == [], what
     log = (tmp_path / "out" / "logs" / "deploy.log").read_text("utf-8")
-    assert all(secret in log for secret in PLANTED.values()), "the author's own log is left as it is"
+    assert all(secret in log for secret in PLANTED.values()), (
+        "the author's own log is left as it is"
+    )

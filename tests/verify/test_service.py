@@ -81,7 +81,9 @@ def weights(tmp_path: Path) -> Path:
 
 def verified(folder: Path, weights: Path, *options: str | Path) -> dict:
     file = folder.parent / "report.json"
-    main(["verify", str(folder), "--weights", str(weights), "--json", str(file), *map(str, options)])
+    main(
+        ["verify", str(folder), "--weights", str(weights), "--json", str(file), *map(str, options)]
+    )
     return json.loads(file.read_bytes())
 
 
@@ -97,12 +99,16 @@ def repeated(text: str) -> list[str]:
     """The lines with a figure of the public page, but for what happens to be the same."""
     for words in OTHER_FIGURES:
         text = text.replace(words, "")
-    return [line for line in text.splitlines() if OLD_FIGURES.search(line.replace(contract.PAGE, ""))]
+    return [
+        line for line in text.splitlines() if OLD_FIGURES.search(line.replace(contract.PAGE, ""))
+    ]
 
 
 def pages() -> str:
     every_page = [
-        catalogue.text(page, translation(language).look_up) for language in Language for page in catalogue.pages()
+        catalogue.text(page, translation(language).look_up)
+        for language in Language
+        for page in catalogue.pages()
     ]
     return "\n".join(every_page)
 
@@ -113,7 +119,9 @@ def repairs() -> str:
 
 def helps() -> str:
     (commands,) = parser_for(COMMANDS, {})._subparsers._group_actions
-    return "\n".join(str(action.help) for parser in commands.choices.values() for action in parser._actions)
+    return "\n".join(
+        str(action.help) for parser in commands.choices.values() for action in parser._actions
+    )
 
 
 @pytest.mark.parametrize(
@@ -159,17 +167,26 @@ def test_figures_are_read_where_they_are_used_and_never_while_a_module_is_import
         if (names := set(found(ast.parse(path.read_text("utf-8")))) & set(FIGURES_OF_THE_CONTRACT))
     }
     assert early == {}
-    assert all(hasattr(contract, name) and name not in vars(contract) for name in FIGURES_OF_THE_CONTRACT)
+    assert all(
+        hasattr(contract, name) and name not in vars(contract) for name in FIGURES_OF_THE_CONTRACT
+    )
 
 
-def test_weights_are_judged_by_the_limit_of_the_service(tmp_path: Path, in_the_room: Service) -> None:
+def test_weights_are_judged_by_the_limit_of_the_service(
+    tmp_path: Path, in_the_room: Service
+) -> None:
     def judged(gigabytes: int) -> tuple[str, str]:
-        result = judge(sparse(tmp_path / f"{gigabytes}", gigabytes * 10**9), only="weights/size-limit")
+        result = judge(
+            sparse(tmp_path / f"{gigabytes}", gigabytes * 10**9), only="weights/size-limit"
+        )
         return result["weights/size-limit"].outcome.value, said(result, "weights/size-limit")
 
     assert judged(110)[0] == "pass"
     outcome_, too_large = judged(121)
-    assert (outcome_, too_large[:52]) == ("fail", "at most 120,000,000,000 bytes (120.00 GB) | 121,000,")
+    assert (outcome_, too_large[:52]) == (
+        "fail",
+        "at most 120,000,000,000 bytes (120.00 GB) | 121,000,",
+    )
     assert "below 120 GiB (128,849,018,880 bytes)" in too_large
     assert repeated(too_large) == []
 
@@ -188,13 +205,25 @@ def findings(report: dict) -> list[dict]:
 def test_no_finding_about_a_bad_script_names_an_old_figure_by_itself(
     line: str, room: Path, weights: Path, tmp_path: Path
 ) -> None:
-    assert findings(verified(with_script(tmp_path / "repo", line), weights, "--until", "plan", "--service", room))
+    assert findings(
+        verified(
+            with_script(tmp_path / "repo", line), weights, "--until", "plan", "--service", room
+        )
+    )
 
 
 @pytest.mark.process
-def test_the_launch_line_that_it_proposes_is_accepted(room: Path, weights: Path, tmp_path: Path) -> None:
-    folder, options = with_script(tmp_path / "repo", "echo ready"), ("--until", "plan", "--service", room)
-    fixes = [finding["fix"].partition("with: ")[2] for finding in findings(verified(folder, weights, *options))]
+def test_the_launch_line_that_it_proposes_is_accepted(
+    room: Path, weights: Path, tmp_path: Path
+) -> None:
+    folder, options = (
+        with_script(tmp_path / "repo", "echo ready"),
+        ("--until", "plan", "--service", room),
+    )
+    fixes = [
+        finding["fix"].partition("with: ")[2]
+        for finding in findings(verified(folder, weights, *options))
+    ]
     (line,) = {fix for fix in fixes if fix.startswith("exec")}
     assert "--port 9000" in line
     (folder / "deploy.sh").write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
@@ -205,7 +234,9 @@ def test_the_launch_line_that_it_proposes_is_accepted(room: Path, weights: Path,
 
 @pytest.mark.process
 def test_the_repair_that_it_makes_is_accepted(room: Path, weights: Path, tmp_path: Path) -> None:
-    folder = with_script(tmp_path / "repo", 'exec vllm serve "$MODEL_PATH" --port 8000 --host 0.0.0.0')
+    folder = with_script(
+        tmp_path / "repo", 'exec vllm serve "$MODEL_PATH" --port 8000 --host 0.0.0.0'
+    )
     options = ("--until", "plan", "--service", room)
     findings(verified(folder, weights, "--fix", *options))
     assert "--port 9000" in (folder / "deploy.sh").read_text(encoding="utf-8")
@@ -220,7 +251,9 @@ def test_the_reference_adapter_is_judged_for_the_room(
 ) -> None:
     """Its deploy.sh has port 8000: every other figure, in the terminal, the page and the report, is the room's."""
     out = tmp_path / "out"
-    report = verified(ROOT, WEIGHTS, "--until", "weights", "--service", room, "--out", out, "--verbose")
+    report = verified(
+        ROOT, WEIGHTS, "--until", "weights", "--service", room, "--out", out, "--verbose"
+    )
     port, fits = outcome(report, "plan/port"), outcome(report, "plan/fits-hardware")
     assert (report["verdict"], port["outcome"], fits["outcome"]) == ("not-ready", "fail", "pass")
     assert "9000" in port["title"]
@@ -245,7 +278,8 @@ def test_a_repository_that_makes_its_own_rules_says_so(tmp_path: Path, weights: 
     settings = '[npu-adapter]\nservice = "room.toml"\n'
     line = 'exec vllm serve "$MODEL_PATH" --port 9000'
     folder = repository(
-        tmp_path / "repo", {"deploy.sh": f"#!/bin/sh\n{line}\n", "adapter.toml": settings, "room.toml": ROOM}
+        tmp_path / "repo",
+        {"deploy.sh": f"#!/bin/sh\n{line}\n", "adapter.toml": settings, "room.toml": ROOM},
     )
     own = verified(folder, weights, "--until", "plan")
     assert own["verdict"] == "ready"
@@ -256,7 +290,9 @@ def test_a_repository_that_makes_its_own_rules_says_so(tmp_path: Path, weights: 
     assert (page["verdict"], "service" in page["provenance"]) == ("not-ready", False)
     other = tmp_path / "other.toml"
     other.write_text("port = 9001", encoding="utf-8")
-    assert verified(folder, weights, "--until", "plan", "--service", other)["verdict"] == "not-ready"
+    assert (
+        verified(folder, weights, "--until", "plan", "--service", other)["verdict"] == "not-ready"
+    )
     assert contract.service() is PUBLIC
 
 
@@ -268,7 +304,13 @@ KNOWN_RULES = [
     ("plan/no-downloads", FETCHES, "network = true", "warn", None),
     ("repo/deploy-sh-syntax", ARRAY, 'shell = "sh"', "warn", "deploy.sh is run by sh."),
     ("repo/deploy-sh-syntax", ARRAY, 'shell = "bash"', "warn", None),
-    ("plan/chat-api", SHORT, "max-tokens = 4096", "pass", "Each request asks for up to 4096 tokens."),
+    (
+        "plan/chat-api",
+        SHORT,
+        "max-tokens = 4096",
+        "pass",
+        "Each request asks for up to 4096 tokens.",
+    ),
 ]
 
 
@@ -313,7 +355,9 @@ def test_a_start_has_to_be_as_fast_as_the_service_demands() -> None:
     with contract.judging_for(Service(start_up_seconds=60)):
         assert Patience().deadline_s == 60
         late, timely = (starts.judge(replace(READY, ready_s=seconds)) for seconds in (61.0, 59.0))
-        ended = explain(replace(READY, outcome=LaunchOutcome.TIMED_OUT, ready_s=None, deadline_s=60))
+        ended = explain(
+            replace(READY, outcome=LaunchOutcome.TIMED_OUT, ready_s=None, deadline_s=60)
+        )
     assert (late.outcome.value, timely.outcome.value) == ("fail", "pass")
     assert late.rule is ended.rule is contract.START_UP
     assert "the service's deadline" in ended.seen
@@ -323,7 +367,12 @@ def test_a_start_has_to_be_as_fast_as_the_service_demands() -> None:
 def test_the_probe_asks_as_the_service_does() -> None:
     with contract.judging_for(Service(samples=7, max_tokens=900, temperature=0.0, concurrency=3)):
         asked = ProbeSettings(url="")
-    assert (asked.samples, asked.max_tokens, asked.temperature, asked.concurrency) == (7, 900, 0.0, 3)
+    assert (asked.samples, asked.max_tokens, asked.temperature, asked.concurrency) == (
+        7,
+        900,
+        0.0,
+        3,
+    )
     assert (ProbeSettings(url="").samples, ProbeSettings(url="").concurrency) == (5, 64)
 
 

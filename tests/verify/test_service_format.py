@@ -19,10 +19,14 @@ from healthcheck.verify.service import of_repository, parsed
 def test_the_public_page_is_the_reference_case_of_the_format() -> None:
     names = ("source", "read_on", *FIGURES, *KNOWN)
     empty = parsed(b"", "page.toml")
-    assert [getattr(empty, name) for name in names[2:]] == [getattr(PUBLIC, name) for name in names[2:]]
+    assert [getattr(empty, name) for name in names[2:]] == [
+        getattr(PUBLIC, name) for name in names[2:]
+    ]
 
 
-def test_the_command_says_where_each_value_is_from(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_where_each_value_is_from(
+    room: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["service", "--json", "-", "--service", str(room)]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["values"]["port"] == {"value": 9000, "source": str(room)}
@@ -39,7 +43,9 @@ def test_the_command_says_where_each_value_is_from(room: Path, capsys: pytest.Ca
     assert contract.service() is PUBLIC, "it is the public page's again"
 
 
-def test_what_is_not_a_profile_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_a_profile_is_wrong_usage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     cases = {
         "port = 0": "port is 0, not a port from 1 to 65535",
         "port = true": "port is True, not a port",

@@ -51,7 +51,17 @@ def another_script() -> Iterator[None]:
 def verified(folder: Path, weights: Path, profile: str, *options: str) -> dict:
     room, file = folder.parent / "room.toml", folder.parent / "report.json"
     room.write_text(profile, encoding="utf-8")
-    words = ["--weights", str(weights), "--until", "plan", "--service", str(room), "--json", str(file), *options]
+    words = [
+        "--weights",
+        str(weights),
+        "--until",
+        "plan",
+        "--service",
+        str(room),
+        "--json",
+        str(file),
+        *options,
+    ]
     main(["verify", str(folder), *words])
     return json.loads(file.read_bytes())
 
@@ -64,8 +74,13 @@ def script(tmp_path: Path, text: str, name: str = "deploy.sh") -> Path:
     return repository(tmp_path / "repo", {name: f"#!/bin/bash\n{text}\n", "requirements.txt": ""})
 
 
-def test_a_message_names_the_script_of_the_service_and_no_quotation_does(another_script: None) -> None:
-    said = msg("deploy.sh says {words}: deploy.sh, ./deploy.sh, my-deploy.sh, deploy.sh.txt", words="deploy.sh")
+def test_a_message_names_the_script_of_the_service_and_no_quotation_does(
+    another_script: None,
+) -> None:
+    said = msg(
+        "deploy.sh says {words}: deploy.sh, ./deploy.sh, my-deploy.sh, deploy.sh.txt",
+        words="deploy.sh",
+    )
     assert said == "start.sh says deploy.sh: start.sh, ./start.sh, my-deploy.sh, deploy.sh.txt"
     several = plural("{n} line of deploy.sh", "{n} lines of deploy.sh", 2, n=2)
     assert joined("; ", [several, "deploy.sh"]) == "2 lines of start.sh; deploy.sh"
@@ -75,7 +90,9 @@ def test_a_message_names_the_script_of_the_service_and_no_quotation_does(another
 def test_a_message_of_an_imported_module_names_it_too() -> None:
     made = msg("deploy.sh stays")
     with contract.judging_for(Service(entry_point="my-deploy.sh")):
-        assert without_secrets(made) == translation(Language.ENGLISH).say(made) == "my-deploy.sh stays"
+        assert (
+            without_secrets(made) == translation(Language.ENGLISH).say(made) == "my-deploy.sh stays"
+        )
     assert without_secrets(made) == "deploy.sh stays"
 
 
@@ -99,13 +116,17 @@ def test_a_run_names_no_other_script(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("NPU_ADAPTER_LANG", language.value)
-    text = f'set -e\nroot=$(git rev-parse --show-toplevel)\necho "${{1:?usage: port}}" "$root"\n{GOOD}'
+    text = (
+        f'set -e\nroot=$(git rev-parse --show-toplevel)\necho "${{1:?usage: port}}" "$root"\n{GOOD}'
+    )
     folder, out = script(tmp_path, text, "start.sh"), tmp_path / "out"
     report = verified(folder, weights, 'entry-point = "start.sh"', "--verbose", "--out", str(out))
     assert outcome(report, "repo/deploy-sh-present")["outcome"] == "pass"
     arguments = outcome(report, "plan/no-arguments")
     assert (arguments["outcome"], arguments["evidence"][0]["where"]) == ("fail", "start.sh:4")
-    assert "requirements.txt and start.sh must be" in outcome(report, "repo/deploy-sh-present")["rule"]
+    assert (
+        "requirements.txt and start.sh must be" in outcome(report, "repo/deploy-sh-present")["rule"]
+    )
     pages = [file.read_text("utf-8") for file in out.iterdir() if file.is_file()]
     for said in (capsys.readouterr().out, *pages):
         assert "start.sh" in said
@@ -134,7 +155,10 @@ def test_the_launch_runs_it(tmp_path: Path, another_script: None) -> None:
     running = service(tmp_path, "exec SERVER PORT")
     (tmp_path / "export" / "deploy.sh").rename(tmp_path / "export" / "start.sh")
     with running:
-        assert (running.launch.outcome, running.launch.command) == (LaunchOutcome.READY, ("bash", "start.sh"))
+        assert (running.launch.outcome, running.launch.command) == (
+            LaunchOutcome.READY,
+            ("bash", "start.sh"),
+        )
 
 
 @pytest.mark.process
@@ -161,10 +185,19 @@ def test_the_launch_has_to_serve_the_name_that_requests_use(tmp_path: Path, weig
 @pytest.mark.process
 def test_the_endpoint_is_asked_for_that_name(tmp_path: Path) -> None:
     (check,) = (each for each in CHECKS if each.id == "endpoint/model-name")
-    with Simulator(Behaviour(model="qwen")) as simulator, contract.judging_for(Service(served_name="qwen")):
-        assert check.judge(interview(simulator.url, weights="/weights", limits=PATIENT)).outcome is Outcome.PASS
+    with (
+        Simulator(Behaviour(model="qwen")) as simulator,
+        contract.judging_for(Service(served_name="qwen")),
+    ):
+        assert (
+            check.judge(interview(simulator.url, weights="/weights", limits=PATIENT)).outcome
+            is Outcome.PASS
+        )
         assert check.title == "The model is served under the name qwen"
-    with Simulator(Behaviour(model="/weights")) as simulator, contract.judging_for(Service(served_name="qwen")):
+    with (
+        Simulator(Behaviour(model="/weights")) as simulator,
+        contract.judging_for(Service(served_name="qwen")),
+    ):
         result = check.judge(interview(simulator.url, weights="/weights", limits=PATIENT))
     assert result.outcome is Outcome.FAIL
     assert result.findings[0].fix == "serve it under that name: --served-model-name qwen"
@@ -178,8 +211,12 @@ def test_the_probe_asks_for_that_name() -> None:
 
 
 @pytest.mark.process
-def test_a_known_user_is_whom_the_script_finds_and_may_not_do_what_root_may(tmp_path: Path, weights: Path) -> None:
-    folder = script(tmp_path, f'set -e\n[ "$(id -u) $(whoami) $USER" = "1000 ops ops" ]\napt-get update\n{GOOD}')
+def test_a_known_user_is_whom_the_script_finds_and_may_not_do_what_root_may(
+    tmp_path: Path, weights: Path
+) -> None:
+    folder = script(
+        tmp_path, f'set -e\n[ "$(id -u) $(whoami) $USER" = "1000 ops ops" ]\napt-get update\n{GOOD}'
+    )
     known = verified(folder, weights, '[known]\nnetwork = true\nuser = "ops"')
     found = outcome(known, "plan/no-missing-programs")
     assert (found["outcome"], outcome(known, "plan/no-downloads")["outcome"]) == ("fail", "pass")
@@ -204,5 +241,9 @@ def test_as_many_streams_are_tried_as_the_service_sends(asked: int, tried: int) 
 def test_no_two_lines_are_alike() -> None:
     lines = [line(index) for index in range(64)]
     assert {len(text.split()) for text in lines} == {5}
-    assert len({text.split(" ", 1)[1] for text in lines}) == len({text.split()[0] for text in lines}) == 64
+    assert (
+        len({text.split(" ", 1)[1] for text in lines})
+        == len({text.split()[0] for text in lines})
+        == 64
+    )
     assert (Service(concurrency=500).streams, Service().streams) == (64, 16)

@@ -29,12 +29,24 @@ npu = "910B4"
 
 def verified(root: Path, tmp_path: Path, *words: str) -> tuple[int, dict]:
     file = tmp_path / "report.json"
-    command = ["verify", str(root), "--weights", str(WEIGHTS), "--until", "plan", "--quiet", "--json", str(file)]
+    command = [
+        "verify",
+        str(root),
+        "--weights",
+        str(WEIGHTS),
+        "--until",
+        "plan",
+        "--quiet",
+        "--json",
+        str(file),
+    ]
     return main([*command, *words]), json.loads(file.read_bytes())
 
 
 @pytest.mark.process
-def test_a_check_is_left_out_with_its_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_check_is_left_out_with_its_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     root = repository(tmp_path / "r", {"deploy.sh": WRONG_PORT, "pyproject.toml": SETTINGS})
     status, report = verified(root, tmp_path)
     assert status == 0
@@ -55,7 +67,8 @@ def test_a_check_is_left_out_with_its_reason(tmp_path: Path, capsys: pytest.Capt
 def test_warnings_are_failures_if_they_are_asked_to_be(asked: str, tmp_path: Path) -> None:
     strict = "[tool.npu-adapter]\nstrict = true\n" if asked == "settings" else ""
     root = repository(
-        tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, "requirements.txt": "einops\n", "pyproject.toml": strict}
+        tmp_path / "r",
+        {"deploy.sh": GOOD_SCRIPT, "requirements.txt": "einops\n", "pyproject.toml": strict},
     )
     words = ["--strict"] if asked == "option" else []
     status, report = verified(root, tmp_path, "--until", "repo", *words)
@@ -67,7 +80,10 @@ def test_warnings_are_failures_if_they_are_asked_to_be(asked: str, tmp_path: Pat
 
 @pytest.mark.process
 def test_options_win(tmp_path: Path) -> None:
-    root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, "adapter.toml": '[npu-adapter]\nstack = "nine"\n'})
+    root = repository(
+        tmp_path / "r",
+        {"deploy.sh": GOOD_SCRIPT, "adapter.toml": '[npu-adapter]\nstack = "nine"\n'},
+    )
     command = ["verify", str(root), "--weights", str(WEIGHTS), "--until", "repo", "--quiet"]
     assert main(command) == 2
     assert main([*command, "--stack", "0.23.0"]) == 0
@@ -85,7 +101,10 @@ def test_without_a_file_there_are_none(tmp_path: Path) -> None:
         ("[tool.npu-adapter]\nstak = '0.18.0'", "stak is not known.*did you mean stack"),
         ("[tool.npu-adapter]\nstack = 18", "stack is 18, not a text"),
         ("[tool.npu-adapter]\nnpus = '8'", "npus is '8', not a whole number"),
-        ("[tool.npu-adapter]\nskip = ['plan/port']", "skip is a table of checks with their reasons"),
+        (
+            "[tool.npu-adapter]\nskip = ['plan/port']",
+            "skip is a table of checks with their reasons",
+        ),
         ("[tool.npu-adapter.skip]\n'plan/port' = ' '", "plan/port is left out without a reason"),
         ("[tool]\nnpu-adapter = 1", "is not a table"),
     ],
@@ -117,7 +136,13 @@ task = "rerank"
         ("adapter.toml", CONFLICT, 2, "<<<<<<< HEAD", "<<<<<<<"),
         ("adapter.toml", "dtype = \nnpus = 2\n", 1, "dtype =", "adapter.toml"),
         ("adapter.toml", "# ok\nextra_args = [\n", 2, "extra_args = [", "adapter.toml"),
-        ("pyproject.toml", "[tool.npu-adapter]\nstack = ‘0.18.0’\n", 2, "‘0.18.0’", "pyproject.toml"),
+        (
+            "pyproject.toml",
+            "[tool.npu-adapter]\nstack = ‘0.18.0’\n",
+            2,
+            "‘0.18.0’",
+            "pyproject.toml",
+        ),
         ("pyproject.toml", "[tool]\na = " + "1" * 5000, 2, "1111", "pyproject.toml"),
         ("pyproject.toml", "[tool]\n" + "a." * 2000 + "a = 1", 2, "a.a.a", "pyproject.toml"),
     ],
@@ -127,7 +152,9 @@ def test_a_file_that_is_no_toml_is_a_finding_with_its_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setenv("NPU_ADAPTER_LANG", language)
-    root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, **({name: text} if committed else {})})
+    root = repository(
+        tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, **({name: text} if committed else {})}
+    )
     (root / name).write_text(text, encoding="utf-8")
     status, report = verified(root, tmp_path, "--until", "repo")
     assert status == 1
@@ -159,7 +186,9 @@ def test_two_files_are_one_too_many(tmp_path: Path) -> None:
         read_settings(tmp_path)
 
 
-def test_a_check_that_does_not_exist_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_check_that_does_not_exist_is_wrong_usage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.npu-adapter.skip]\n"plan/prot" = "x"\n')
     assert main(["verify", str(tmp_path), "--until", "repo"]) == 2
     assert "did you mean plan/port" in capsys.readouterr().err
@@ -167,7 +196,9 @@ def test_a_check_that_does_not_exist_is_wrong_usage(tmp_path: Path, capsys: pyte
 
 @pytest.mark.process
 def test_the_adapter_leaves_the_table_to_the_verifier(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "adapter", tmp_path / "adapter", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "adapter", tmp_path / "adapter", ignore=shutil.ignore_patterns("__pycache__")
+    )
     (tmp_path / "adapter.toml").write_text('max_model_len = 512\n[npu-adapter]\nstack = "0.23.0"\n')
     done = subprocess.run(
         [sys.executable, "-m", "adapter", "--print"], cwd=tmp_path, env={"MODEL_PATH": str(WEIGHTS), "PATH": "/usr/bin:/bin"},

@@ -22,10 +22,14 @@ BY_ROW = {
 DOUBT = "the version matrix has no row of vllm-ascend 0.99.0: judged as 0.30.0rc2, the nearest of"
 
 
-def verified(root: Path, *, port: int = 8000, more: str = "", stack: str) -> tuple[int, dict[str, Any]]:
+def verified(
+    root: Path, *, port: int = 8000, more: str = "", stack: str
+) -> tuple[int, dict[str, Any]]:
     files = {"deploy.sh": GOOD.format(port=port, more=more), "requirements.txt": "pandas==2.3.3\n"}
     place = repository(root, files)
-    words = kit("verify", place, "--weights", WEIGHTS, "--until", "weights", "--stack", stack, "--json", "-")
+    words = kit(
+        "verify", place, "--weights", WEIGHTS, "--until", "weights", "--stack", stack, "--json", "-"
+    )
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     return done.returncode, json.loads(done.stdout)
 
@@ -39,14 +43,25 @@ def test_a_good_repository_is_inconclusive_with_the_reason(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("port", "more", "status"), [(8001, "", 1), (8000, "--no-such-option", 3)], ids=["in-any-row", "by-the-row"]
+    ("port", "more", "status"),
+    [(8001, "", 1), (8000, "--no-such-option", 3)],
+    ids=["in-any-row", "by-the-row"],
 )
-def test_what_fails_in_any_row_still_fails(port: int, more: str, status: int, tmp_path: Path) -> None:
+def test_what_fails_in_any_row_still_fails(
+    port: int, more: str, status: int, tmp_path: Path
+) -> None:
     assert verified(tmp_path / "r", port=port, more=more, stack="0.99.0")[0] == status
 
 
 def test_what_is_no_release_is_wrong_usage(tmp_path: Path) -> None:
-    words = kit("verify", repository(tmp_path / "r", {"deploy.sh": GOOD}), "--until", "repo", "--stack", "0.23.O")
+    words = kit(
+        "verify",
+        repository(tmp_path / "r", {"deploy.sh": GOOD}),
+        "--until",
+        "repo",
+        "--stack",
+        "0.23.O",
+    )
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "did you mean 0.23.0" in done.stderr

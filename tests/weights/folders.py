@@ -11,7 +11,14 @@ from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import CheckResult, Outcome
 from healthcheck.sandbox.job import EndedBy
-from healthcheck.stages.plan.records import Api, LaunchPlan, Origin, PortSource, ServerCommand, ShellRun
+from healthcheck.stages.plan.records import (
+    Api,
+    LaunchPlan,
+    Origin,
+    PortSource,
+    ServerCommand,
+    ShellRun,
+)
 from healthcheck.stages.weights.checks import CHECKS
 from healthcheck.stages.weights.facts import WeightsFacts, survey
 
@@ -41,7 +48,11 @@ VISION = {
 OMNI = {
     "architectures": ["Qwen2_5OmniModel"],
     "model_type": "qwen2_5_omni",
-    "thinker_config": {"audio_config": {"d_model": 1280}, "vision_config": {"depth": 32}, "text_config": {}},
+    "thinker_config": {
+        "audio_config": {"d_model": 1280},
+        "vision_config": {"depth": 32},
+        "text_config": {},
+    },
     "talker_config": {"hidden_size": 896},
     "enable_audio_output": True,
 }
@@ -58,7 +69,11 @@ def header(tensors: dict[str, tuple[str, tuple[int, ...]]]) -> tuple[bytes, int]
         size = BYTES[dtype]
         for extent in shape:
             size *= extent
-        entries[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [position, position + size]}
+        entries[name] = {
+            "dtype": dtype,
+            "shape": list(shape),
+            "data_offsets": [position, position + size],
+        }
         position += size
     data = json.dumps(entries).encode()
     return struct.pack("<Q", len(data)) + data, position
@@ -76,16 +91,23 @@ def model(folder: Path, config: dict | None = None, tensors: dict | None = None)
     """A sound folder: configuration, one shard, tokenizer, chat template."""
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "config.json", QWEN3 if config is None else config)
-    safetensors(folder / "model.safetensors", tensors or {"model.embed_tokens.weight": ("BF16", (16, 8))})
-    write_json(folder / "tokenizer.json", {"version": "1.0", "model": {"type": "BPE", "vocab": {"a": 0}}})
-    write_json(folder / "tokenizer_config.json", {"chat_template": CHATML, "eos_token": "<|im_end|>"})
+    safetensors(
+        folder / "model.safetensors", tensors or {"model.embed_tokens.weight": ("BF16", (16, 8))}
+    )
+    write_json(
+        folder / "tokenizer.json", {"version": "1.0", "model": {"type": "BPE", "vocab": {"a": 0}}}
+    )
+    write_json(
+        folder / "tokenizer_config.json", {"chat_template": CHATML, "eos_token": "<|im_end|>"}
+    )
     return folder
 
 
 def multimodal(folder: Path, config: dict) -> Path:
     """A sound folder of a model that takes images or audio, with its processor."""
     write_json(
-        model(folder, config) / "preprocessor_config.json", {"image_processor_type": "Qwen2VLImageProcessor"}
+        model(folder, config) / "preprocessor_config.json",
+        {"image_processor_type": "Qwen2VLImageProcessor"},
     )
     return folder
 
@@ -121,7 +143,13 @@ def plan(
         model=model or model_path, port=8000, port_source=PortSource(kind=Origin.DEFAULT, text="default"), host="0.0.0.0", where="deploy.sh:2", options=named,
     )  # fmt: skip
     run = ShellRun(
-        shell="sh", exit_status=None, ended_by=EndedBy.SERVER, stdout="", stderr="", commands=(), servers=(server,)
+        shell="sh",
+        exit_status=None,
+        ended_by=EndedBy.SERVER,
+        stdout="",
+        stderr="",
+        commands=(),
+        servers=(server,),
     )
     return LaunchPlan(
         server=server, servers=(server,), commands=(), spaced=None, model_path=model_path,

@@ -33,7 +33,10 @@ def text(folder: Path, name: str, content: str | bytes) -> Path:
 
 def layers(count: int) -> dict[str, tuple[str, tuple[int, ...]]]:
     """The norms of decoder layers, as wide as QWEN3 is."""
-    return {f"model.layers.{number}.input_layernorm.weight": ("BF16", (4096,)) for number in range(count)}
+    return {
+        f"model.layers.{number}.input_layernorm.weight": ("BF16", (4096,))
+        for number in range(count)
+    }
 
 
 def linked(folder: Path, target: str) -> Path:
@@ -98,7 +101,9 @@ def sparse(folder: Path, size: int, name: str = "model.safetensors") -> Path:
     rest = size - sum(path.stat().st_size for path in folder.iterdir() if path.name != name)
     extent = rest
     while True:
-        data = json.dumps({"w": {"dtype": "I8", "shape": [extent], "data_offsets": [0, extent]}}).encode()
+        data = json.dumps(
+            {"w": {"dtype": "I8", "shape": [extent], "data_offsets": [0, extent]}}
+        ).encode()
         if 8 + len(data) + extent == rest:
             break
         extent = rest - 8 - len(data)
@@ -109,20 +114,33 @@ def sparse(folder: Path, size: int, name: str = "model.safetensors") -> Path:
 
 
 def adapter(folder: Path) -> Path:
-    bare(folder, adapter_config__json={"base_model_name_or_path": "Qwen/Qwen3-8B", "peft_type": "LORA"})
+    bare(
+        folder,
+        adapter_config__json={"base_model_name_or_path": "Qwen/Qwen3-8B", "peft_type": "LORA"},
+    )
     safetensors(folder / "adapter_model.safetensors", {"lora_A": ("BF16", (8, 8))})
     return folder
 
 
 def pipeline(folder: Path) -> Path:
-    bare(folder, model_index__json={"_class_name": "StableDiffusionPipeline", "unet": ["diffusers", "UNet2D"]})
+    bare(
+        folder,
+        model_index__json={
+            "_class_name": "StableDiffusionPipeline",
+            "unet": ["diffusers", "UNet2D"],
+        },
+    )
     (folder / "unet").mkdir()
     safetensors(folder / "unet" / "diffusion_pytorch_model.safetensors", {"w": ("F16", (8, 8))})
     return folder
 
 
 def mistral(folder: Path) -> Path:
-    bare(folder, params__json={"dim": 4096, "n_layers": 32, "n_heads": 32, "n_kv_heads": 8}, tekken__json={})
+    bare(
+        folder,
+        params__json={"dim": 4096, "n_layers": 32, "n_heads": 32, "n_kv_heads": 8},
+        tekken__json={},
+    )
     safetensors(folder / "consolidated.safetensors", {"w": ("BF16", (8, 8))})
     return folder
 
@@ -134,7 +152,9 @@ def pickled(folder: Path, data: bytes = b"\x80\x02}q\x00.") -> Path:
 
 def unfinished(folder: Path) -> Path:
     sharded(folder)
-    (folder / "model-00003-of-00003.safetensors").rename(folder / "model-00003-of-00003.safetensors.incomplete")
+    (folder / "model-00003-of-00003.safetensors").rename(
+        folder / "model-00003-of-00003.safetensors.incomplete"
+    )
     return folder
 
 
@@ -157,7 +177,11 @@ def code(folder: Path, **config: object) -> Path:
 
 
 def card(folder: Path, tag: str, config: dict | None = None) -> Path:
-    return text(model(folder, config), "README.md", f"---\npipeline_tag: {tag}\nlicense: mit\n---\n# A model\n")
+    return text(
+        model(folder, config),
+        "README.md",
+        f"---\npipeline_tag: {tag}\nlicense: mit\n---\n# A model\n",
+    )
 
 
 def template(folder: Path, content: str) -> Path:

@@ -27,7 +27,9 @@ FORBIDS = "Unknown keys are rejected (extra="
 NEWEST, FINAL = "0.30.0rc2", "0.23.0.post1"
 
 
-def judged(folder: Path, given: object, row: str, config: dict = DENSE, **options: str) -> tuple[str | None, str]:
+def judged(
+    folder: Path, given: object, row: str, config: dict = DENSE, **options: str
+) -> tuple[str | None, str]:
     launch = replace(plan(additional_config=json.dumps(given), **options), stack=row)
     results = judge(model(folder, config), plan=launch)
     return findings(results).get(CHECK), said(results, CHECK)
@@ -63,7 +65,9 @@ def judged(folder: Path, given: object, row: str, config: dict = DENSE, **option
         (FUSIONS, FINAL, None, ""),
     ],
 )  # fmt: skip
-def test_keys_of_a_release(given: object, row: str, outcome: str | None, says: str, tmp_path: Path) -> None:
+def test_keys_of_a_release(
+    given: object, row: str, outcome: str | None, says: str, tmp_path: Path
+) -> None:
     found, told = judged(tmp_path, given, row)
     assert found == outcome, told
     assert says in told
@@ -88,7 +92,13 @@ def test_keys_of_a_release(given: object, row: str, outcome: str | None, says: s
     ],
 )  # fmt: skip
 def test_keys_that_depend_on_the_launch(
-    given: object, row: str, config: dict, options: dict, outcome: str | None, says: str, tmp_path: Path
+    given: object,
+    row: str,
+    config: dict,
+    options: dict,
+    outcome: str | None,
+    says: str,
+    tmp_path: Path,
 ) -> None:
     found, told = judged(tmp_path, given, row, config, **options)
     assert found == outcome, told
@@ -112,13 +122,21 @@ def test_vllm_omni_has_keys_of_its_own(tmp_path: Path) -> None:
 
 def test_each_release_that_has_the_option_is_catalogued() -> None:
     known = [each.vllm_ascend for each in additional_config.releases()]
-    assert known == [row.vllm_ascend for row in stacks.rows() if not stacks.is_older(row.vllm_ascend, "0.9.0rc1")]
+    assert known == [
+        row.vllm_ascend for row in stacks.rows() if not stacks.is_older(row.vllm_ascend, "0.9.0rc1")
+    ]
 
 
 def test_no_release_refuses_what_the_planner_writes(tmp_path: Path) -> None:
     keys = {name for fusions in models.WITHOUT_FUSIONS.values() for name in fusions}
-    planned = {"ascend_compilation_config": dict.fromkeys({*keys, "fuse_norm_quant", "enable_npugraph_ex"}, False)}
+    planned = {
+        "ascend_compilation_config": dict.fromkeys(
+            {*keys, "fuse_norm_quant", "enable_npugraph_ex"}, False
+        )
+    }
     for row in stacks.rows():
         found, told = judged(tmp_path, {**planned, "weight_nz_mode": 0}, row.vllm_ascend)
-        older = stacks.is_older(row.vllm_ascend, "0.20.2rc1")  # these read fewer keys, and refuse none of them
+        older = stacks.is_older(
+            row.vllm_ascend, "0.20.2rc1"
+        )  # these read fewer keys, and refuse none of them
         assert found in ({None, "warn"} if older else {None}), told

@@ -13,8 +13,18 @@ from tests.weights.folders import QWEN3, findings, model, plan, said, write_json
 
 CHECK = "plan/options-suit-chip"
 judge = partial(folders.judge, only=CHECK)
-MLA = {**QWEN3, "architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3", "kv_lora_rank": 512}
-SPARSE = {**MLA, "architectures": ["DeepseekV32ForCausalLM"], "model_type": "deepseek_v32", "index_topk": 2048}
+MLA = {
+    **QWEN3,
+    "architectures": ["DeepseekV3ForCausalLM"],
+    "model_type": "deepseek_v3",
+    "kv_lora_rank": 512,
+}
+SPARSE = {
+    **MLA,
+    "architectures": ["DeepseekV32ForCausalLM"],
+    "model_type": "deepseek_v32",
+    "index_topk": 2048,
+}
 FP8, FP8_E5M2 = {"kv_cache_dtype": "fp8"}, {"kv_cache_dtype": "fp8_e5m2"}
 
 
@@ -47,18 +57,28 @@ FP8, FP8_E5M2 = {"kv_cache_dtype": "fp8"}, {"kv_cache_dtype": "fp8_e5m2"}
 def test_options_on(
     config: dict, options: dict, row: str, npu: str, outcome: str | None, says: str, tmp_path: Path
 ) -> None:
-    results = judge(model(tmp_path / "w", config), plan=replace(plan(**options), stack=row), npu=npu)
+    results = judge(
+        model(tmp_path / "w", config), plan=replace(plan(**options), stack=row), npu=npu
+    )
     assert findings(results).get(CHECK) == outcome, said(results, CHECK)
     assert says in said(results, CHECK)
 
 
 @pytest.mark.parametrize(
-    ("dtype", "kind", "outcome"), [("int8", "C8", None), ("int8", "", "skip"), ("fp8_e5m2", "C8", "skip")]
+    ("dtype", "kind", "outcome"),
+    [("int8", "C8", None), ("int8", "", "skip"), ("fp8_e5m2", "C8", "skip")],
 )
-def test_weights_may_bring_scales(dtype: str, kind: str, outcome: str | None, tmp_path: Path) -> None:
+def test_weights_may_bring_scales(
+    dtype: str, kind: str, outcome: str | None, tmp_path: Path
+) -> None:
     folder = model(tmp_path / "w")
-    write_json(folder / "quant_model_description.json", {"model_quant_type": "W8A8_DYNAMIC", "kv_cache_type": kind})
-    results = judge(folder, plan=replace(plan(kv_cache_dtype=dtype), stack="0.30.0rc2"), npu="910B3")
+    write_json(
+        folder / "quant_model_description.json",
+        {"model_quant_type": "W8A8_DYNAMIC", "kv_cache_type": kind},
+    )
+    results = judge(
+        folder, plan=replace(plan(kv_cache_dtype=dtype), stack="0.30.0rc2"), npu="910B3"
+    )
     assert findings(results).get(CHECK) == outcome, said(results, CHECK)
 
 

@@ -132,7 +132,9 @@ def test_an_option_that_is_a_variable(tmp_path: Path) -> None:
     launch = plan(**{**STREAM, "additional_config": '{"multistream_overlap_shared_expert": true}'})
     assert launch.server is not None
     server = replace(launch.server, env={"VLLM_ASCEND_ENABLE_FLASHCOMM1": "1"})
-    results = judge(model(tmp_path / "w", QWEN3_30B), plan=replace(launch, server=server, stack="0.28.0rc1"))
+    results = judge(
+        model(tmp_path / "w", QWEN3_30B), plan=replace(launch, server=server, stack="0.28.0rc1")
+    )
     assert findings(results) == {CHECK: "warn"}, said(results, CHECK)
 
 
@@ -150,7 +152,9 @@ def test_an_option_that_is_a_variable(tmp_path: Path) -> None:
         ({}, "0.29.0rc1", None),
     ],
 )  # fmt: skip
-def test_calls_that_wait_and_graphs(options: dict, row: str, outcome: str | None, tmp_path: Path) -> None:
+def test_calls_that_wait_and_graphs(
+    options: dict, row: str, outcome: str | None, tmp_path: Path
+) -> None:
     launch = plan(**options)
     assert launch.server is not None
     server = replace(launch.server, env={"ASCEND_LAUNCH_BLOCKING": "1"})
@@ -172,7 +176,12 @@ def test_the_repair_names_the_key_of_adapter_toml(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "facts", [{"npu": "310P3"}, {"plan": plan(), "npu": "910A"}, {"plan": plan(engine="mindie"), "npu": "310P3"}]
+    "facts",
+    [
+        {"npu": "310P3"},
+        {"plan": plan(), "npu": "910A"},
+        {"plan": plan(engine="mindie"), "npu": "310P3"},
+    ],
 )
 def test_where_no_rule_applies(facts: dict, tmp_path: Path) -> None:
     assert judge(model(tmp_path / "w"), **facts)[CHECK].outcome.value == "skip"

@@ -16,18 +16,20 @@ from tests.weights.folders import CHATML, QWEN3, findings, judge, model, plan, s
 
 pytestmark = pytest.mark.process
 CHECK = "weights/tokenizer"
-FIRST = "{% for message in messages %}\n{{ message.role }}\n{{ message.content[0].text }}\n{% endfor %}"
+FIRST = (
+    "{% for message in messages %}\n{{ message.role }}\n{{ message.content[0].text }}\n{% endfor %}"
+)
 OVER_PARTS = "{% for m in messages %}{{ m.role }}{% for p in m['content'] %}{{ p.text }}{% endfor %}{% endfor %}"
 OF_A_SLICE = "{% set rest = messages[0:] | list %}" + OVER_PARTS.replace("in messages", "in rest")
 EITHER = (
     "{% for m in messages %}{% if m.content is string %}{{ m.content }}"
     "{% else %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endif %}{% endfor %}"
 )
-BY_NAME = (
-    "{% for m in messages %}{% set content = m.content %}{% for p in content %}{{ p.text }}{% endfor %}{% endfor %}"
-)
+BY_NAME = "{% for m in messages %}{% set content = m.content %}{% for p in content %}{{ p.text }}{% endfor %}{% endfor %}"
 BY_OTHER_NAME = (
-    BY_NAME.replace("content %}", "parts %}").replace("set content", "set parts").replace("m.parts", "m.content")
+    BY_NAME.replace("content %}", "parts %}")
+    .replace("set content", "set parts")
+    .replace("m.parts", "m.content")
 )
 IN_A_NAMESPACE = "{% set kept = namespace() %}{% set kept.all = messages %}" + OVER_PARTS
 PRINTS = "{% for m in messages %}{{ m.content }}{% for p in m.content %}{% endfor %}{% endfor %}"
@@ -53,17 +55,28 @@ FORMAT = "chat_template_content_format"
         ("{% for m in messages %}\n{{ m.content.text.x.y }}{% endfor %}", {}, "chat.jinja:2"),
     ],
 )  # fmt: skip
-def test_a_template_of_deploy_sh(template: str, options: dict[str, str], says: str, tmp_path: Path) -> None:
-    submission = read_submission(repository(tmp_path / "r", {"deploy.sh": "", "chat.jinja": template}))
-    results = judge(
-        model(tmp_path / "w"), CHECK, plan=plan(chat_template="chat.jinja", **options), submission=submission
+def test_a_template_of_deploy_sh(
+    template: str, options: dict[str, str], says: str, tmp_path: Path
+) -> None:
+    submission = read_submission(
+        repository(tmp_path / "r", {"deploy.sh": "", "chat.jinja": template})
     )
-    story = said(results, CHECK).replace("; vLLM passes text as `content`, because the template", "")
+    results = judge(
+        model(tmp_path / "w"),
+        CHECK,
+        plan=plan(chat_template="chat.jinja", **options),
+        submission=submission,
+    )
+    story = said(results, CHECK).replace(
+        "; vLLM passes text as `content`, because the template", ""
+    )
     assert says in story
     assert findings(results).get(CHECK) == ("fail" if says else None), story
 
 
-@pytest.mark.parametrize(("template", "outcome"), [(FIRST, "fail"), (IN_A_NAMESPACE, "fail"), (OVER_PARTS, None)])
+@pytest.mark.parametrize(
+    ("template", "outcome"), [(FIRST, "fail"), (IN_A_NAMESPACE, "fail"), (OVER_PARTS, None)]
+)
 def test_a_template_of_the_weights(template: str, outcome: str | None, tmp_path: Path) -> None:
     folder = model(tmp_path / "w")
     (folder / "chat_template.jinja").write_text(template)
@@ -97,7 +110,14 @@ def test_the_repositorys_template_is_judged_before_a_download(
     )
     root = write(case("template", deploy, files={"templates/chat.jinja": template}), tmp_path / "r")
     write_json(tmp_path / "config.json", QWEN3)
-    asked = ["verify", str(root), "--weights-config", str(tmp_path / "config.json"), "--until", "weights"]
+    asked = [
+        "verify",
+        str(root),
+        "--weights-config",
+        str(tmp_path / "config.json"),
+        "--until",
+        "weights",
+    ]
     main([*asked, "--json", str(tmp_path / "report.json"), "--out", str(tmp_path / "out")])
     report = json.loads((tmp_path / "report.json").read_text())
     result = next(each for each in report["checks"] if each["id"] == CHECK)

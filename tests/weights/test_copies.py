@@ -39,7 +39,9 @@ def without_index(folder: Path) -> Path:
         "model-00002-of-00003.safetensors.1",
     ],
 )
-def test_the_repair_renames_the_copy(name: str, change: Callable[[Path], Path], tmp_path: Path) -> None:
+def test_the_repair_renames_the_copy(
+    name: str, change: Callable[[Path], Path], tmp_path: Path
+) -> None:
     folder = renamed(change(sharded(tmp_path / "w")), name)
     (found,) = judge(folder)[CHECK].findings
     assert found.fix == f"mv -- '{name}' '{SECOND}'"
@@ -57,11 +59,14 @@ def test_what_is_not_there_has_to_be_downloaded(tmp_path: Path) -> None:
     (folder / "model-00003-of-00003.safetensors").unlink()
     words = said(judge(folder), CHECK)
     assert (
-        f"mv -- 'it'\\''s a copy.safetensors' '{SECOND}'; then download model-00003-of-00003.safetensors" in words
+        f"mv -- 'it'\\''s a copy.safetensors' '{SECOND}'; then download model-00003-of-00003.safetensors"
+        in words
     )
 
 
-@pytest.mark.parametrize("tensors", [{"layers.9.weight": ("BF16", (8, 8))}, None], ids=["others", "cut off"])
+@pytest.mark.parametrize(
+    "tensors", [{"layers.9.weight": ("BF16", (8, 8))}, None], ids=["others", "cut off"]
+)
 def test_a_copy_of_something_else_is_left_alone(tensors: dict | None, tmp_path: Path) -> None:
     folder, name = sharded(tmp_path / "w"), "model-00002-of-00003 (1).safetensors"
     renamed(folder, name)

@@ -386,7 +386,9 @@ def test_findings_of(name: str, tmp_path: Path) -> None:
     make, facts, expected = CASES[name]
     folder = make(tmp_path / "weights")
     results = judge(folder, **facts)
-    assert findings(results) == expected, {check: said(results, check) for check in findings(results)}
+    assert findings(results) == expected, {
+        check: said(results, check) for check in findings(results)
+    }
     for finding in (finding for result in results.values() for finding in result.findings):
         assert finding.seen
         assert finding.level is Level.NOTE or (finding.expected and finding.fix)
@@ -396,12 +398,21 @@ def test_findings_of(name: str, tmp_path: Path) -> None:
 def test_each_check_fires_in_a_case_and_passes_on_sound_weights(tmp_path: Path) -> None:
     fired = {id_ for _, _, expected in CASES.values() for id_ in expected}
     sound = [(make, facts) for make, facts, expected in CASES.values() if expected == SOUND]
-    found = [judge(make(tmp_path / str(number)), **facts) for number, (make, facts) in enumerate(sound)]
-    passed = {id_ for results in found for id_, result in results.items() if result.outcome is Outcome.PASS}
+    found = [
+        judge(make(tmp_path / str(number)), **facts) for number, (make, facts) in enumerate(sound)
+    ]
+    passed = {
+        id_
+        for results in found
+        for id_, result in results.items()
+        if result.outcome is Outcome.PASS
+    }
     assert fired == passed == {check.id for check in CHECKS}
 
 
-@pytest.mark.parametrize(("size", "says"), [(100 * 10**9 + 1, True), (100 * 2**30, True), (100 * 2**30 + 1, False)])
+@pytest.mark.parametrize(
+    ("size", "says"), [(100 * 10**9 + 1, True), (100 * 2**30, True), (100 * 2**30 + 1, False)]
+)
 def test_between_the_two_readings_of_the_limit_the_message_says_that_the_unit_is_not_documented(
     size: int, says: bool, tmp_path: Path
 ) -> None:
@@ -418,9 +429,13 @@ def test_what_can_go_is_named_where_that_would_do(spare: str, tmp_path: Path) ->
     (folder / spare).parent.mkdir(exist_ok=True)
     with (folder / spare).open("wb") as file:
         file.truncate(60 * 10**9)
-    assert f"delete what no engine loads here: {spare} | " in said(judge(folder), "weights/size-limit")
+    assert f"delete what no engine loads here: {spare} | " in said(
+        judge(folder), "weights/size-limit"
+    )
 
 
 @pytest.mark.process
 def test_weights_of_which_all_are_loaded_are_to_be_made_smaller(tmp_path: Path) -> None:
-    assert "quantize the weights" in said(judge(sparse(tmp_path / "w", 101 * 10**9)), "weights/size-limit")
+    assert "quantize the weights" in said(
+        judge(sparse(tmp_path / "w", 101 * 10**9)), "weights/size-limit"
+    )

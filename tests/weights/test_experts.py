@@ -87,7 +87,10 @@ def tensors(config: dict, gigabytes: int, dtype: str, *, named: bool) -> dict:
     routed = estimated_bytes(config.get("text_config", config), total)
     return {
         "model.layers.4.mlp.experts.0.gate_proj.weight": (dtype, (routed // WIDTH[dtype],)),
-        "model.layers.4.mlp.shared_experts.gate_proj.weight": (dtype, ((total - routed) // WIDTH[dtype],)),
+        "model.layers.4.mlp.shared_experts.gate_proj.weight": (
+            dtype,
+            ((total - routed) // WIDTH[dtype],),
+        ),
     }
 
 
@@ -121,7 +124,15 @@ def test_a_documented_layout_fits(name: str, named: bool, tmp_path: Path) -> Non
 )  # fmt: skip
 @pytest.mark.parametrize("named", [True, False], ids=["tensor names", "configuration alone"])
 def test_what_does_not_fit_still_fails(
-    name: str, tensor: int, data: int, npu: str, npus: int, options: dict, says: str, named: bool, tmp_path: Path
+    name: str,
+    tensor: int,
+    data: int,
+    npu: str,
+    npus: int,
+    options: dict,
+    says: str,
+    named: bool,
+    tmp_path: Path,
 ) -> None:
     config, gigabytes, dtype, *_ = DOCUMENTED[name]
     folder = model(tmp_path / "w", config, tensors(config, gigabytes, dtype, named=named))

@@ -19,7 +19,18 @@ from healthcheck.stages.weights.render import render
 from healthcheck.stages.weights.task import task_of
 from tests.support import repositories
 from tests.support.rows import rows
-from tests.weights.folders import CHATML, OMNI, QWEN3, VISION, findings, judge, model, plan, said, write_json
+from tests.weights.folders import (
+    CHATML,
+    OMNI,
+    QWEN3,
+    VISION,
+    findings,
+    judge,
+    model,
+    plan,
+    said,
+    write_json,
+)
 
 PEER = Path(__file__).parents[2] / ".venv-vllm" / "bin" / "python"
 BROKEN = "{{ raise_exception('wrong template') }}"
@@ -81,7 +92,9 @@ def test_a_template_by_flag_from_the_repository(tmp_path: Path) -> None:
         ("gone.jinja", "fail"),
     ):
         results = judge(folder, plan=plan(chat_template=flag), submission=submission)
-        assert findings(results).get("weights/tokenizer") == outcome, said(results, "weights/tokenizer")
+        assert findings(results).get("weights/tokenizer") == outcome, said(
+            results, "weights/tokenizer"
+        )
 
 
 @pytest.mark.process
@@ -96,7 +109,9 @@ def test_a_template_by_flag_from_the_weights_or_as_text(tmp_path: Path) -> None:
         ("/weights/../secret", "skip"),
     ):
         results = judge(folder, plan=plan(chat_template=flag))
-        assert findings(results).get("weights/tokenizer") == outcome, said(results, "weights/tokenizer")
+        assert findings(results).get("weights/tokenizer") == outcome, said(
+            results, "weights/tokenizer"
+        )
 
 
 def test_a_template_by_flag_that_is_nowhere_is_left_open(tmp_path: Path) -> None:
@@ -125,7 +140,10 @@ def test_the_order_in_which_a_task_is_looked_for(tmp_path: Path) -> None:
     assert task_of(plain) == ("image-text-to-text", "the architecture")
     assert task_of(WeightsFacts(uploaded=survey(folder), submission=submission))[0] == "any-to-any"
     (folder / "README.md").write_text(CARD.format("text-generation"))
-    assert task_of(WeightsFacts(uploaded=survey(folder), submission=submission))[0] == "text-generation"
+    assert (
+        task_of(WeightsFacts(uploaded=survey(folder), submission=submission))[0]
+        == "text-generation"
+    )
     assert task_of(WeightsFacts(uploaded=survey(folder), task=Task.IMAGE_TEXT_TO_TEXT)) == (
         "image-text-to-text",
         "--task",
@@ -180,7 +198,10 @@ FAMILIES = {
 @rows("architecture", FAMILIES)
 def test_what_an_architecture_is_for(architecture: str) -> None:
     newest_first = registry.releases()[::-1]
-    assert architecture_nature({"architectures": [architecture]}, newest_first).family is FAMILIES[architecture]
+    assert (
+        architecture_nature({"architectures": [architecture]}, newest_first).family
+        is FAMILIES[architecture]
+    )
 
 
 def test_the_catalogue_knows_what_its_releases_are_known_for() -> None:
@@ -202,7 +223,9 @@ def test_the_catalogue_is_what_the_installed_vllm_registers() -> None:
     if not PEER.exists():
         pytest.skip("the environment .venv-vllm is not there")
     script = "import json, vllm; from vllm import ModelRegistry as r; print(json.dumps([vllm.__version__, sorted(r.get_supported_archs())]))"
-    run = subprocess.run([PEER, "-c", script], capture_output=True, text=True, check=True, timeout=280)
+    run = subprocess.run(
+        [PEER, "-c", script], capture_output=True, text=True, check=True, timeout=280
+    )
     version, names = json.loads(run.stdout.strip().splitlines()[-1])
     release = next(each for each in registry.releases() if each.vllm == version.partition("+")[0])
     assert set().union(*release.groups.values()) == set(names)
@@ -248,7 +271,9 @@ def test_templates_render_as_transformers_renders_them(template: str) -> None:
     [("910B4", "910B4", 32), ("Ascend910B3", "910B3", 64), ("ascend 910b4-1", "910B4-1", 64), ("Ascend910_9391", "910C", 64),
      ("910B", "910B4", 32), ("Atlas 800T A2", "910B4", 32), ("310P Duo", "310P3-Duo", 42), ("Atlas 800I A3", "910C", 64), ("A3", "910C", 64), ("310P3vir08", "310P3", 21), ("910B2C", "910B2C", 64)],
 )  # fmt: skip
-def test_a_kind_of_npu_is_found_by_the_names_that_people_use(name: str, kind: str, gib: int) -> None:
+def test_a_kind_of_npu_is_found_by_the_names_that_people_use(
+    name: str, kind: str, gib: int
+) -> None:
     found = hardware.find(name)
     assert found[0].name == kind
     assert found[0].memory_bytes // 2**30 == gib
@@ -263,18 +288,33 @@ def test_other_names_are_no_kind(name: str) -> None:
     ("given", "weights", "repository", "judged", "contradicted"),
     [
         (None, "text-generation", "image-text-to-text", "text-generation", ["repository's"]),
-        ("text-generation", "image-text-to-text", "any-to-any", "text-generation", ["weights'", "repository's"]),
+        (
+            "text-generation",
+            "image-text-to-text",
+            "any-to-any",
+            "text-generation",
+            ["weights'", "repository's"],
+        ),
         (None, "text-generation", "text-generation", "text-generation", []),
         (None, "", "text-generation", "text-generation", []),
     ],
 )
 def test_cards_that_contradict_the_judged_task_are_named(
-    given: str | None, weights: str, repository: str, judged: str, contradicted: list[str], tmp_path: Path
+    given: str | None,
+    weights: str,
+    repository: str,
+    judged: str,
+    contradicted: list[str],
+    tmp_path: Path,
 ) -> None:
-    root = repositories.folder(tmp_path / "r", {"README.md": f"---\npipeline_tag: {repository}\n---\n"})
+    root = repositories.folder(
+        tmp_path / "r", {"README.md": f"---\npipeline_tag: {repository}\n---\n"}
+    )
     made = model(tmp_path / "w")
     if weights:
         (made / "README.md").write_text(f"---\npipeline_tag: {weights}\n---\n")
     (result,) = judge(made, "task/supported", task=given, submission=read_submission(root)).values()
-    assert [finding.seen.partition("in the ")[2].split()[0] for finding in result.findings] == contradicted
+    assert [
+        finding.seen.partition("in the ")[2].split()[0] for finding in result.findings
+    ] == contradicted
     assert all(judged in finding.expected for finding in result.findings)

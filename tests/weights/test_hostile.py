@@ -12,7 +12,17 @@ import pytest
 
 from healthcheck.errors import UsageError
 from healthcheck.stages.weights.facts import survey
-from tests.weights.folders import CHATML, QWEN3, findings, judge, model, plan, said, sharded, write_json
+from tests.weights.folders import (
+    CHATML,
+    QWEN3,
+    findings,
+    judge,
+    model,
+    plan,
+    said,
+    sharded,
+    write_json,
+)
 
 
 def truncate(path: Path, size: int) -> None:
@@ -21,7 +31,9 @@ def truncate(path: Path, size: int) -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json", "generation_config.json", "modules.json"])
+@pytest.mark.parametrize(
+    "name", ["config.json", "tokenizer_config.json", "generation_config.json", "modules.json"]
+)
 def test_a_document_of_two_gigabytes_is_not_read(name: str, tmp_path: Path) -> None:
     folder = model(tmp_path / "w")
     truncate(folder / name, 2 * 10**9)
@@ -29,12 +41,15 @@ def test_a_document_of_two_gigabytes_is_not_read(name: str, tmp_path: Path) -> N
     results = judge(folder, task="text-generation", plan=plan(max_model_len="4096"))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000
     if name != "modules.json":
-        assert "2,000,000,000 bytes" in said(results, "weights/config") + said(results, "weights/tokenizer")
+        assert "2,000,000,000 bytes" in said(results, "weights/config") + said(
+            results, "weights/tokenizer"
+        )
 
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    "text", ["[" * 500_000, '{"a":' * 200_000, "1" * 5_000_000, '{"architectures":' + "9" * 20_000 + "}"]
+    "text",
+    ["[" * 500_000, '{"a":' * 200_000, "1" * 5_000_000, '{"architectures":' + "9" * 20_000 + "}"],
 )
 def test_deep_and_long_json_is_a_finding(text: str, tmp_path: Path) -> None:
     folder = model(tmp_path / "w")
@@ -45,7 +60,15 @@ def test_deep_and_long_json_is_a_finding(text: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [[], 7, None, "x", {"architectures": 5}, {"architectures": [5, None]}, {"architectures": "Qwen3ForCausalLM"}],
+    [
+        [],
+        7,
+        None,
+        "x",
+        {"architectures": 5},
+        {"architectures": [5, None]},
+        {"architectures": "Qwen3ForCausalLM"},
+    ],
 )
 def test_json_of_another_shape_never_breaks_the_kit(value: object, tmp_path: Path) -> None:
     folder = sharded(tmp_path / "w")
@@ -57,9 +80,14 @@ def test_json_of_another_shape_never_breaks_the_kit(value: object, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "key", sorted({*QWEN3, "auto_map", "quantization_config", "text_config", "layer_types", "sliding_window"})
+    "key",
+    sorted(
+        {*QWEN3, "auto_map", "quantization_config", "text_config", "layer_types", "sliding_window"}
+    ),
 )
-@pytest.mark.parametrize("value", [None, -1, 0, 2**80, 1.5, float("nan"), "x", [], ["x", 3], {"a": {"b": 1}}, True])
+@pytest.mark.parametrize(
+    "value", [None, -1, 0, 2**80, 1.5, float("nan"), "x", [], ["x", 3], {"a": {"b": 1}}, True]
+)
 def test_any_value_of_a_key_never_breaks_the_kit(key: str, value: object, tmp_path: Path) -> None:
     folder = tmp_path / "w"
     folder.mkdir()
@@ -78,7 +106,10 @@ LOOP = "{% for i in range(99999) %}{% for j in range(99999) %}{% for k in range(
     [
         (LOOP, "did not end within"),
         ("{{ 'a' * 10000000000 }}", "memory"),
-        ("{% for i in range(99999) %}{{ messages[0].content * 9999 }}{% endfor %}", "writes more than"),
+        (
+            "{% for i in range(99999) %}{{ messages[0].content * 9999 }}{% endfor %}",
+            "writes more than",
+        ),
         (
             "{% set n = namespace(a=[1]) %}{% for i in range(99) %}{% set n.a = n.a + n.a %}{% endfor %}",
             "memory|did not end",
@@ -162,9 +193,17 @@ def test_only_a_folder_that_is_not_there_is_a_usage_error(tmp_path: Path) -> Non
 
 
 @pytest.mark.process
-def test_the_code_of_the_weights_is_never_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_of_the_weights_is_never_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = model(tmp_path / "w", {**QWEN3, "auto_map": {"AutoConfig": "configuration_x.X"}})
-    for name in ("configuration_x.py", "json.py", "jinja2.py", "healthcheck.py", "sitecustomize.py"):
+    for name in (
+        "configuration_x.py",
+        "json.py",
+        "jinja2.py",
+        "healthcheck.py",
+        "sitecustomize.py",
+    ):
         (folder / name).write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
     monkeypatch.chdir(folder)
     assert findings(judge(folder, plan=plan(trust_remote_code=""))) == {}

@@ -68,7 +68,11 @@ def test_a_partition_that_vllm_accepts(
 
 @pytest.mark.parametrize(
     ("environment", "engine"),
-    [({}, "vllm"), ({VARIABLE: "1,2"}, "sglang"), ({VARIABLE: "<unresolved:by a function>"}, "vllm")],
+    [
+        ({}, "vllm"),
+        ({VARIABLE: "1,2"}, "sglang"),
+        ({VARIABLE: "<unresolved:by a function>"}, "vllm"),
+    ],
 )
 def test_without_a_known_partition_there_is_nothing_to_compare(
     environment: dict[str, str], engine: str, tmp_path: Path

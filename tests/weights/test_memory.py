@@ -43,7 +43,12 @@ MISTRAL_V01 = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_head
                "sliding_window": 4096}  # fmt: skip
 QWEN3_NEXT = {"hidden_size": 2048, "num_hidden_layers": 48, "num_attention_heads": 16, "num_key_value_heads": 2,
               "head_dim": 256, "full_attention_interval": 4}  # fmt: skip
-FALCON_7B = {"hidden_size": 4544, "num_hidden_layers": 32, "num_attention_heads": 71, "multi_query": True}
+FALCON_7B = {
+    "hidden_size": 4544,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 71,
+    "multi_query": True,
+}
 CHATGLM = {"hidden_size": 4096, "num_layers": 40, "num_attention_heads": 32, "kv_channels": 128,
            "multi_query_attention": True, "multi_query_group_num": 2, "seq_length": 131072}  # fmt: skip
 JAMBA = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
@@ -114,7 +119,13 @@ def test_experts_are_shared_by_data_parallel_ranks_only_where_asked() -> None:
 
 
 def large(folder: Path, size_bytes: int, **config: object) -> Path:
-    scaled = {"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}}
+    scaled = {
+        "rope_scaling": {
+            "rope_type": "yarn",
+            "factor": 4.0,
+            "original_max_position_embeddings": 32768,
+        }
+    }
     return model(folder, {**QWEN3, **scaled, **config}, {"w": ("BF16", (size_bytes // 2,))})
 
 
@@ -153,12 +164,16 @@ def test_what_fits(
 ) -> None:
     folder = large(tmp_path / "w", int(gigabytes * 10**9))
     results = judge(folder, plan=plan(**options), npu=npu, npus=npus)
-    assert findings(results).get("plan/fits-hardware") == outcome, said(results, "plan/fits-hardware")
+    assert findings(results).get("plan/fits-hardware") == outcome, said(
+        results, "plan/fits-hardware"
+    )
     assert says in said(results, "plan/fits-hardware")
 
 
 def test_weights_of_32_bits_are_loaded_in_16(tmp_path: Path) -> None:
-    folder = model(tmp_path / "w", {**QWEN3, "torch_dtype": "float32"}, {"w": ("F32", (8_000_000_000,))})
+    folder = model(
+        tmp_path / "w", {**QWEN3, "torch_dtype": "float32"}, {"w": ("F32", (8_000_000_000,))}
+    )
     assert "weights 14.9 GiB" in said(judge(folder, npu="910B4", npus=1), "plan/fits-hardware")
     kept = judge(folder, npu="910B4", npus=1, plan=plan(dtype="float32"))
     assert "29.8 GiB of weights" in said(kept, "plan/fits-hardware")
@@ -173,7 +188,9 @@ def test_fp8_in_blocks_takes_16_bits_where_the_release_expands_it(
     row: str, npu: str, says: str, tmp_path: Path
 ) -> None:
     fp8 = {"quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": [128, 128]}
-    folder = model(tmp_path / "w", {**QWEN3, "quantization_config": fp8}, {"w": ("F8_E4M3", (8_000_000_000,))})
+    folder = model(
+        tmp_path / "w", {**QWEN3, "quantization_config": fp8}, {"w": ("F8_E4M3", (8_000_000_000,))}
+    )
     results = judge(folder, npu=npu, npus=1, plan=replace(plan(), stack=row))
     assert says in said(results, "plan/fits-hardware")
 
@@ -183,11 +200,17 @@ def test_fp8_in_blocks_takes_16_bits_where_the_release_expands_it(
     [("910B4", {"dtype": "float16"}, "fail"), ("910B4", {}, None), (None, {"dtype": "half"}, "warn"),
      ("910C", {"dtype": "float16"}, None)],
 )  # fmt: skip
-def test_w8a8_and_float16(npu: str | None, options: dict, outcome: str | None, tmp_path: Path) -> None:
+def test_w8a8_and_float16(
+    npu: str | None, options: dict, outcome: str | None, tmp_path: Path
+) -> None:
     folder = model(tmp_path / "w", None, {"w": ("I8", (1000, 1000)), "n": ("BF16", (10,))})
-    (folder / "quant_model_description.json").write_text('{"model_quant_type": "W8A8", "w": "W8A8"}')
+    (folder / "quant_model_description.json").write_text(
+        '{"model_quant_type": "W8A8", "w": "W8A8"}'
+    )
     results = judge(folder, npu=npu, plan=plan(**options))
-    assert findings(results).get("plan/fits-hardware") == outcome, said(results, "plan/fits-hardware")
+    assert findings(results).get("plan/fits-hardware") == outcome, said(
+        results, "plan/fits-hardware"
+    )
 
 
 @pytest.mark.parametrize(
@@ -212,17 +235,23 @@ def test_the_mask_of_a_310p(
     folder = large(tmp_path / "w", 16 * 10**9)
     launch = plan(dtype="float16", **{"kv_cache_dtype": "int8", **options})
     results = judge(folder, npu=npu, npus=1, plan=replace(launch, stack=release))
-    assert findings(results).get("plan/fits-hardware") == outcome, said(results, "plan/fits-hardware")
+    assert findings(results).get("plan/fits-hardware") == outcome, said(
+        results, "plan/fits-hardware"
+    )
     assert says in said(results, "plan/fits-hardware")
 
 
 @pytest.mark.parametrize(("release", "outcome"), [("0.23.0.post1", "fail"), ("0.17.0rc1", "warn")])
-def test_the_cache_of_a_310p_gets_half_of_the_room(release: str, outcome: str, tmp_path: Path) -> None:
+def test_the_cache_of_a_310p_gets_half_of_the_room(
+    release: str, outcome: str, tmp_path: Path
+) -> None:
     # 18 GiB for 131,072 tokens; 23.5 GiB are left, of which releases from 0.18.0 on give the cache half
     launch = plan(dtype="float16", max_model_len="131072")
     folder = large(tmp_path / "w", 16 * 10**9)
     results = judge(folder, npu="310P3-Duo", npus=1, plan=replace(launch, stack=release))
-    assert findings(results).get("plan/fits-hardware") == outcome, said(results, "plan/fits-hardware")
+    assert findings(results).get("plan/fits-hardware") == outcome, said(
+        results, "plan/fits-hardware"
+    )
 
 
 def test_an_engine_of_unknown_memory_is_not_judged(tmp_path: Path) -> None:
@@ -234,12 +263,16 @@ YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 
 
 
 @pytest.mark.parametrize(("stack", "outcome"), [("0.23.0.post1", None), ("0.30.0rc2", "fail")])
-def test_yarn_lengthens_the_context_until_vllm_0_30(stack: str, outcome: str | None, tmp_path: Path) -> None:
+def test_yarn_lengthens_the_context_until_vllm_0_30(
+    stack: str, outcome: str | None, tmp_path: Path
+) -> None:
     folder = model(tmp_path / "w", {**QWEN3, "rope_scaling": YARN})
     launch = replace(plan(max_model_len="131072"), stack=stack)
     results = judge(folder, plan=launch)
     assert findings(results).get("plan/fits-hardware") == outcome
-    assert outcome is None or '"max_position_embeddings": 131072' in said(results, "plan/fits-hardware")
+    assert outcome is None or '"max_position_embeddings": 131072' in said(
+        results, "plan/fits-hardware"
+    )
 
 
 @pytest.mark.parametrize(
@@ -295,7 +328,9 @@ def test_fewer_visible_devices_than_the_launch_needs(tmp_path: Path) -> None:
         ("0.13.0", "warn", "0.13.0 is not catalogued"),
     ],
 )
-def test_the_registry_is_that_of_the_chosen_row(row: str, outcome: str | None, says: str, tmp_path: Path) -> None:
+def test_the_registry_is_that_of_the_chosen_row(
+    row: str, outcome: str | None, says: str, tmp_path: Path
+) -> None:
     folder = model(tmp_path / "w", {**QWEN3, "architectures": ["Cohere2MoeForCausalLM"]})
     results = folders.judge(folder, plan=replace(plan(), stack=row))
     assert findings(results).get("weights/config") == outcome, said(results, "weights/config")

@@ -16,8 +16,18 @@ from tests.weights.folders import QWEN3, findings, judge, model, plan, said
 from tests.weights.peculiar import mistral, modelslim
 
 CHECK, FITS = "plan/options-suit-weights", "plan/fits-hardware"
-MOE = {**QWEN3, "model_type": "qwen3_moe", "architectures": ["Qwen3MoeForCausalLM"], "num_experts": 128}
-NEXT = {**QWEN3, "model_type": "qwen3_next", "architectures": ["Qwen3NextForCausalLM"], "num_experts": 512}
+MOE = {
+    **QWEN3,
+    "model_type": "qwen3_moe",
+    "architectures": ["Qwen3MoeForCausalLM"],
+    "num_experts": 128,
+}
+NEXT = {
+    **QWEN3,
+    "model_type": "qwen3_next",
+    "architectures": ["Qwen3NextForCausalLM"],
+    "num_experts": 512,
+}
 DEEPSEEK = {
     **QWEN3,
     "model_type": "deepseek_v3",
@@ -113,7 +123,9 @@ def test_the_tokenizer_of_mistral(
 def test_a_model_whose_mtp_a_later_release_has(tmp_path: Path) -> None:
     folder = model(tmp_path / "w", {**QWEN3, "model_type": "qwen3_5_text"}, MTP)
     outcomes = {
-        row: findings(judge(folder, CHECK, plan=replace(plan(**speculative(method="mtp")), stack=row))).get(CHECK)
+        row: findings(
+            judge(folder, CHECK, plan=replace(plan(**speculative(method="mtp")), stack=row))
+        ).get(CHECK)
         for row in ("", "0.20.2rc1", "0.30.0rc2")
     }
     assert outcomes == {"": "warn", "0.20.2rc1": "fail", "0.30.0rc2": None}
@@ -121,7 +133,9 @@ def test_a_model_whose_mtp_a_later_release_has(tmp_path: Path) -> None:
 
 @pytest.mark.process
 def test_the_repair_names_the_key_of_adapter_toml(tmp_path: Path) -> None:
-    launch = replace(plan(enable_expert_parallel=""), settings="a = 1\nenable_expert_parallel = true\n")
+    launch = replace(
+        plan(enable_expert_parallel=""), settings="a = 1\nenable_expert_parallel = true\n"
+    )
     assert "leave enable_expert_parallel out of adapter.toml:2" in said(
         judge(model(tmp_path / "w"), plan=launch), CHECK
     )
@@ -141,7 +155,9 @@ def test_the_repair_names_the_key_of_adapter_toml(tmp_path: Path) -> None:
         ("0.30.0rc2", "mxfp8", "warn"),
     ],
 )
-def test_a_method_for_weights_that_are_not_quantised(row: str, method: str, outcome: str, tmp_path: Path) -> None:
+def test_a_method_for_weights_that_are_not_quantised(
+    row: str, method: str, outcome: str, tmp_path: Path
+) -> None:
     launch = replace(plan(quantization=method), stack=row)
     results = judge(model(tmp_path / "w"), FITS, plan=launch)
     assert findings(results).get(FITS) == outcome, said(results, FITS)
@@ -150,8 +166,12 @@ def test_a_method_for_weights_that_are_not_quantised(row: str, method: str, outc
 
 
 @pytest.mark.parametrize(("flag", "outcome"), [("fp8", "fail"), ("compressed-tensors", None)])
-def test_a_method_that_config_json_contradicts(flag: str, outcome: str | None, tmp_path: Path) -> None:
-    folder = model(tmp_path / "w", {**QWEN3, "quantization_config": {"quant_method": "compressed-tensors"}})
+def test_a_method_that_config_json_contradicts(
+    flag: str, outcome: str | None, tmp_path: Path
+) -> None:
+    folder = model(
+        tmp_path / "w", {**QWEN3, "quantization_config": {"quant_method": "compressed-tensors"}}
+    )
     assert findings(judge(folder, FITS, plan=plan(quantization=flag))).get(FITS) == outcome
 
 

@@ -28,7 +28,9 @@ CONTENTS = {
     "preprocessor_config.json": b'{"image_processor_type": "Qwen2VLImageProcessor"}',
     "pytorch_model.bin": PICKLE,
     "tokenizer.json": b'{"version": "1.0", "model": {"type": "BPE", "vocab": {"a": 0}}}',
-    "tokenizer_config.json": json.dumps({"chat_template": CHATML, "eos_token": "<|im_end|>"}).encode(),
+    "tokenizer_config.json": json.dumps(
+        {"chat_template": CHATML, "eos_token": "<|im_end|>"}
+    ).encode(),
 }
 
 
@@ -51,8 +53,12 @@ def folder(root: Path, shown: dict[str, str]) -> Path:
     for name in dict.fromkeys([*sizes, *given]):
         path = root / name
         path.parent.mkdir(exist_ok=True)
-        begin, size = shard(shown.get(f"{HEADER}{name}", "")) if name.endswith(".safetensors") else (b"", 0)
-        path.write_bytes(shown[name].encode() if name in shown else begin or CONTENTS.get(path.name, b""))
+        begin, size = (
+            shard(shown.get(f"{HEADER}{name}", "")) if name.endswith(".safetensors") else (b"", 0)
+        )
+        path.write_bytes(
+            shown[name].encode() if name in shown else begin or CONTENTS.get(path.name, b"")
+        )
         if amount := sizes.get(name, "").removesuffix(" GB"):
             size = int(amount) * 10**9
         if size:
@@ -69,12 +75,16 @@ def options(script: str) -> dict[str, str]:
 
 def environment(script: str) -> dict[str, str]:
     """The variables that the script of a page exports."""
-    settings = (line.removeprefix(SETTING) for line in script.splitlines() if line.startswith(SETTING))
+    settings = (
+        line.removeprefix(SETTING) for line in script.splitlines() if line.startswith(SETTING)
+    )
     return {name: value for name, _, value in (setting.partition("=") for setting in settings)}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.id)
-def test_a_check_objects_to_its_example_and_not_to_the_repaired_one(page: catalogue.Page, tmp_path: Path) -> None:
+def test_a_check_objects_to_its_example_and_not_to_the_repaired_one(
+    page: catalogue.Page, tmp_path: Path
+) -> None:
     shown = example(page)
     task = None if page.id == "task/supported" else "text-generation"
     nothing_left = {Outcome.SKIP} if page.id == "weights/pickle" else set()
@@ -85,5 +95,7 @@ def test_a_check_objects_to_its_example_and_not_to_the_repaired_one(page: catalo
         script = files.get(SCRIPT, "")
         launch = plan(environment=environment(script), **options(script))
         npu = CHIPS.get(page.id)
-        result = judge(folder(tmp_path / name, files), page.id, task=task, plan=launch, npu=npu)[page.id]
+        result = judge(folder(tmp_path / name, files), page.id, task=task, plan=launch, npu=npu)[
+            page.id
+        ]
         assert result.outcome in outcomes, (name, result)

@@ -54,7 +54,12 @@ def weights(folder: Path, config: dict, template: str) -> Path:
     ],
 )  # fmt: skip
 def test_parsers(
-    config: dict, template: str, reasoning: str | None, tools: str | None, says: list[str], tmp_path: Path
+    config: dict,
+    template: str,
+    reasoning: str | None,
+    tools: str | None,
+    says: list[str],
+    tmp_path: Path,
 ) -> None:
     given = {"reasoning_parser": reasoning, "tool_call_parser": tools}
     launch = plan(**{option: parser for option, parser in given.items() if parser})

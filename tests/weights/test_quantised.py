@@ -19,7 +19,9 @@ def quantised(folder: Path, method: str, **config: object) -> Path:
     if method != "ascend":
         return model(folder, {**QWEN3, "quantization_config": {"quant_method": method}})
     model(folder, {**QWEN3, **config}, {"w": ("I8", (1000, 1000)), "n": ("BF16", (10,))})
-    (folder / "quant_model_description.json").write_text('{"model_quant_type": "W8A8", "w": "W8A8"}')
+    (folder / "quant_model_description.json").write_text(
+        '{"model_quant_type": "W8A8", "w": "W8A8"}'
+    )
     return folder
 
 
@@ -51,7 +53,9 @@ def test_which_release_loads_quantised_weights(
 ) -> None:
     launch = replace(plan(**options), stack=row)
     results = judge(quantised(tmp_path / "w", method), plan=launch, only="plan/fits-hardware")
-    assert findings(results).get("plan/fits-hardware") == outcome, said(results, "plan/fits-hardware")
+    assert findings(results).get("plan/fits-hardware") == outcome, said(
+        results, "plan/fits-hardware"
+    )
 
 
 def test_a_configuration_that_names_no_method_makes_older_releases_look(tmp_path: Path) -> None:
@@ -61,7 +65,9 @@ def test_a_configuration_that_names_no_method_makes_older_releases_look(tmp_path
 
 
 def test_sglang_has_quantization_methods_of_its_own(tmp_path: Path) -> None:
-    results = judge(quantised(tmp_path / "w", "awq"), plan=plan(engine="sglang"), only="plan/fits-hardware")
+    results = judge(
+        quantised(tmp_path / "w", "awq"), plan=plan(engine="sglang"), only="plan/fits-hardware"
+    )
     assert "plan/fits-hardware" not in findings(results)
 
 
@@ -86,13 +92,17 @@ def test_quantised_tensors_without_a_description(suffix: str, tmp_path: Path) ->
         assert findings(results) == {"plan/fits-hardware": "fail"}
         assert suffix in said(results, "plan/fits-hardware")
     described = model(
-        tmp_path / "d", {**QWEN3, "quantization_config": {"quant_method": "compressed_tensors"}}, tensors
+        tmp_path / "d",
+        {**QWEN3, "quantization_config": {"quant_method": "compressed_tensors"}},
+        tensors,
     )
     assert "plan/fits-hardware" not in findings(judge(described, plan=plan()))
 
 
 def test_a_method_of_no_known_name_is_no_certain_failure(tmp_path: Path) -> None:
-    for number, config in enumerate(({"quant_method": "modelopt", "quant_algo": "MXFP8"}, {"bits": 4})):
+    for number, config in enumerate(
+        ({"quant_method": "modelopt", "quant_algo": "MXFP8"}, {"bits": 4})
+    ):
         folder = model(tmp_path / f"w{number}", {**QWEN3, "quantization_config": config})
         results = judge(folder, plan=plan(), only="plan/fits-hardware")
         assert findings(results) == {"plan/fits-hardware": "warn"}

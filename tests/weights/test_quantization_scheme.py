@@ -24,18 +24,39 @@ LLAMA = {
     "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256,
     "max_position_embeddings": 131072,
 }  # fmt: skip
-FP8 = {"activation_scheme": "dynamic", "fmt": "e4m3", "quant_method": "fp8", "weight_block_size": [128, 128]}
-MINIMAX = {**LLAMA, "architectures": ["MiniMaxM2ForCausalLM"], "model_type": "minimax_m2", "num_local_experts": 256}
+FP8 = {
+    "activation_scheme": "dynamic",
+    "fmt": "e4m3",
+    "quant_method": "fp8",
+    "weight_block_size": [128, 128],
+}
+MINIMAX = {
+    **LLAMA,
+    "architectures": ["MiniMaxM2ForCausalLM"],
+    "model_type": "minimax_m2",
+    "num_local_experts": 256,
+}
 FP8_OF_V4 = {**FP8, "scale_fmt": "ue8m0"}
 
 
 def arguments(bits: int, strategy: str, **others: object) -> dict:
-    defaults = {"actorder": None, "block_structure": None, "dynamic": False, "group_size": None, "symmetric": True}
+    defaults = {
+        "actorder": None,
+        "block_structure": None,
+        "dynamic": False,
+        "group_size": None,
+        "symmetric": True,
+    }
     return {**defaults, "num_bits": bits, "strategy": strategy, "type": "int", **others}
 
 
 def compressed(kind: str, weights: dict, activations: dict | None, targets: str = "Linear") -> dict:
-    group = {"weights": weights, "input_activations": activations, "output_activations": None, "targets": [targets]}
+    group = {
+        "weights": weights,
+        "input_activations": activations,
+        "output_activations": None,
+        "targets": [targets],
+    }
     return {
         "quant_method": "compressed-tensors", "format": kind, "config_groups": {"group_0": group},
         "ignore": ["lm_head"], "kv_cache_scheme": None, "quantization_status": "compressed",
@@ -46,7 +67,9 @@ FOUR_BITS = arguments(4, "group", group_size=128)
 W4A16 = compressed("pack-quantized", FOUR_BITS, None)
 INT8 = compressed("int-quantized", arguments(8, "channel"), arguments(8, "token", dynamic=True))
 FP8_DYNAMIC = compressed(
-    "float-quantized", arguments(8, "channel", type="float"), arguments(8, "token", type="float", dynamic=True)
+    "float-quantized",
+    arguments(8, "channel", type="float"),
+    arguments(8, "token", type="float", dynamic=True),
 )
 FP8_STATIC = compressed(
     "float-quantized", arguments(8, "tensor", type="float"), arguments(8, "tensor", type="float")
@@ -65,7 +88,12 @@ def published(folder: Path, config: dict, quantization: dict, packed: str = "") 
 
 
 def modelslim(folder: Path, config: dict, **layers: str) -> Path:
-    named = {"linear": LINEAR, "expert": EXPERT, "norm": "model.norm.weight", "draft": "mtp.layers.0.q_proj.weight"}
+    named = {
+        "linear": LINEAR,
+        "expert": EXPERT,
+        "norm": "model.norm.weight",
+        "draft": "mtp.layers.0.q_proj.weight",
+    }
     described = {named[kind]: scheme for kind, scheme in layers.items()}
     write_json(
         model(folder, config) / "quant_model_description.json",
@@ -74,7 +102,9 @@ def modelslim(folder: Path, config: dict, **layers: str) -> Path:
     return folder
 
 
-W4A8 = compressed("int-quantized", arguments(4, "group", group_size=128), arguments(8, "token", dynamic=True))
+W4A8 = compressed(
+    "int-quantized", arguments(4, "group", group_size=128), arguments(8, "token", dynamic=True)
+)
 FAIL, OPEN, NONE = "fail", "skip", None
 CASES = {
     "Qwen3-8B-FP8 on a 910B": (
@@ -248,7 +278,11 @@ def test_schemes_of(name: str, tmp_path: Path) -> None:
 
 def test_groups_whose_layers_are_not_known_leave_the_verdict_open(tmp_path: Path) -> None:
     quantization = compressed("pack-quantized", FOUR_BITS, None, targets="re:.*layers.*")
-    eight = {**INT8["config_groups"]["group_0"], "format": "int-quantized", "targets": ["re:.*self_attn.*"]}
+    eight = {
+        **INT8["config_groups"]["group_0"],
+        "format": "int-quantized",
+        "targets": ["re:.*self_attn.*"],
+    }
     quantization["config_groups"]["group_1"] = eight
     results = judge(published(tmp_path / "w", QWEN3_30B, quantization), npu="910B3")
     assert findings(results)[CHECK] == OPEN
@@ -256,10 +290,16 @@ def test_groups_whose_layers_are_not_known_leave_the_verdict_open(tmp_path: Path
 
 
 def test_groups_by_name_are_judged_apart(tmp_path: Path) -> None:
-    eight = {**INT8["config_groups"]["group_0"], "format": "int-quantized", "targets": ["re:.*self_attn.*"]}
+    eight = {
+        **INT8["config_groups"]["group_0"],
+        "format": "int-quantized",
+        "targets": ["re:.*self_attn.*"],
+    }
     quantization = compressed("pack-quantized", FOUR_BITS, None, targets="re:.*mlp.experts.*")
     quantization["config_groups"]["group_1"] = eight
-    assert CHECK not in findings(judge(published(tmp_path / "w", QWEN3_30B, quantization), npu="910B3"))
+    assert CHECK not in findings(
+        judge(published(tmp_path / "w", QWEN3_30B, quantization), npu="910B3")
+    )
 
 
 def test_a_description_that_is_no_json_fails(tmp_path: Path) -> None:

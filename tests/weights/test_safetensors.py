@@ -15,13 +15,17 @@ from healthcheck.stages.weights.safetensors import BITS, FormatError, header_len
 from tests.support.rows import rows
 from tests.weights.folders import findings, header, judge, model, safetensors, said
 
-NUMBERS = st.one_of(st.integers(-(2**70), 2**70), st.floats(), st.booleans(), st.none(), st.text(max_size=3))
+NUMBERS = st.one_of(
+    st.integers(-(2**70), 2**70), st.floats(), st.booleans(), st.none(), st.text(max_size=3)
+)
 ENTRIES = st.fixed_dictionaries(
     {},
     optional={
         "dtype": st.one_of(st.sampled_from(sorted(BITS)), st.text(max_size=5), st.none()),
         "shape": st.one_of(st.lists(st.one_of(st.integers(0, 9), NUMBERS), max_size=4), NUMBERS),
-        "data_offsets": st.one_of(st.lists(st.one_of(st.integers(0, 99), NUMBERS), max_size=3), NUMBERS),
+        "data_offsets": st.one_of(
+            st.lists(st.one_of(st.integers(0, 99), NUMBERS), max_size=3), NUMBERS
+        ),
     },
 )
 HEADERS = st.dictionaries(st.text(max_size=8), st.one_of(ENTRIES, NUMBERS), max_size=5)
@@ -93,15 +97,15 @@ def test_a_fault_is_found_and_named(name: str) -> None:
 
 
 def test_a_name_that_is_given_twice_is_a_fault() -> None:
-    data = (
-        b'{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}'
-    )
+    data = b'{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}'
     assert "'a' twice" in " ".join(parse_header(data, 8 + len(data) + 1).faults)
 
 
 @pytest.mark.process
 @pytest.mark.parametrize("claimed", [2**63, 2**64 - 1, 100_000_001])
-def test_a_header_that_claims_more_than_the_format_allows_is_not_read(claimed: int, tmp_path: Path) -> None:
+def test_a_header_that_claims_more_than_the_format_allows_is_not_read(
+    claimed: int, tmp_path: Path
+) -> None:
     folder = model(tmp_path / "w")
     (folder / "model.safetensors").write_bytes(struct.pack("<Q", claimed) + b"{" * 100)
     results = judge(folder)
@@ -128,7 +132,9 @@ def test_the_real_library_agrees(tmp_path: Path) -> None:
         pytest.skip("the environment .venv-vllm is not there")
     for name, (value, data_bytes, _) in FAULTS.items():
         data = json.dumps(value).encode()
-        (tmp_path / f"{name}.safetensors").write_bytes(struct.pack("<Q", len(data)) + data + b"\0" * data_bytes)
+        (tmp_path / f"{name}.safetensors").write_bytes(
+            struct.pack("<Q", len(data)) + data + b"\0" * data_bytes
+        )
     safetensors(tmp_path / "sound.safetensors", {"a": ("BF16", (2, 3)), "b": ("I8", ())})
     script = (
         "import sys, pathlib\nfrom safetensors import safe_open, SafetensorError\n"
@@ -136,6 +142,8 @@ def test_the_real_library_agrees(tmp_path: Path) -> None:
         "    try:\n        safe_open(str(path), 'np').keys(); print(path.stem + '=taken')\n"
         "    except SafetensorError: print(path.stem + '=refused')\n"
     )
-    run = subprocess.run([PEER, "-c", script, tmp_path], capture_output=True, text=True, check=True, timeout=120)
+    run = subprocess.run(
+        [PEER, "-c", script, tmp_path], capture_output=True, text=True, check=True, timeout=120
+    )
     theirs = dict(line.split("=") for line in run.stdout.split("\n") if line)
     assert theirs == {**dict.fromkeys(FAULTS, "refused"), "sound": "taken"}

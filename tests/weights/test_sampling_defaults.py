@@ -26,7 +26,10 @@ def judged(folder: Path, defaults: dict, **options: str) -> CheckResult:
     ("defaults", "says"),
     [
         ({"temperature": 0}, "a request without a temperature is greedy"),
-        ({"do_sample": False, "temperature": 0.0}, "sends 0.01; what the service's sends is not documented"),
+        (
+            {"do_sample": False, "temperature": 0.0},
+            "sends 0.01; what the service's sends is not documented",
+        ),
         ({"top_k": 1}, "all samples of a problem are copies"),
         ({"top_p": 0.001}, "only the likeliest token is left"),
         ({"min_p": 1.0}, "only the likeliest token is left"),
@@ -37,7 +40,9 @@ def test_copies_are_a_warning_that_a_repair_ends(defaults: dict, says: str, tmp_
     assert found.outcome.value == "warn"
     assert says in found.findings[0].seen
     name = list(defaults)[-1]
-    assert found.findings[0].fix == (f"remove {name} from generation_config.json, or pass --generation-config vllm")
+    assert found.findings[0].fix == (
+        f"remove {name} from generation_config.json, or pass --generation-config vllm"
+    )
     left = {key: value for key, value in defaults.items() if key != name}
     assert judged(tmp_path / "w", left).outcome.value == "pass"
     assert judged(tmp_path / "w", defaults, generation_config="vllm").outcome.value == "pass"
@@ -46,7 +51,10 @@ def test_copies_are_a_warning_that_a_repair_ends(defaults: dict, says: str, tmp_
 @pytest.mark.parametrize(
     ("defaults", "says"),
     [
-        ({"do_sample": False}, "which vLLM does not read: a request is sampled at its own temperature, else at 1"),
+        (
+            {"do_sample": False},
+            "which vLLM does not read: a request is sampled at its own temperature, else at 1",
+        ),
         ({"do_sample": False, "temperature": 0.6}, "else at 0.6"),
     ],
 )
@@ -56,7 +64,9 @@ def test_do_sample_alone_is_a_note(defaults: dict, says: str, tmp_path: Path) ->
     assert says in found.findings[0].seen
 
 
-@pytest.mark.parametrize("defaults", [{"temperature": 0.6, "top_k": 20, "top_p": 0.95}, {"min_p": 0, "top_k": -1}])
+@pytest.mark.parametrize(
+    "defaults", [{"temperature": 0.6, "top_k": 20, "top_p": 0.95}, {"min_p": 0, "top_k": -1}]
+)
 def test_usual_defaults_pass_without_a_word(defaults: dict, tmp_path: Path) -> None:
     found = judged(tmp_path / "w", defaults)
     assert (found.outcome.value, found.findings) == ("pass", ())
@@ -74,5 +84,7 @@ def test_a_client_that_sends_its_own_temperature_makes_the_default_harmless(tmp_
 def test_vllm_0_7_ignores_the_file_unless_it_is_told_to(tmp_path: Path) -> None:
     (model(tmp_path / "w") / "generation_config.json").write_text('{"top_k": 1}')
     for options, outcome in (({}, "pass"), ({"generation_config": "auto"}, "warn")):
-        results = folders.judge(tmp_path / "w", only=CHECK, plan=replace(plan(**options), stack="0.7.3"))
+        results = folders.judge(
+            tmp_path / "w", only=CHECK, plan=replace(plan(**options), stack="0.7.3")
+        )
         assert results[CHECK].outcome.value == outcome

@@ -70,7 +70,9 @@ def test_sequences(
     assert says in said(results, CHECK)
 
 
-@pytest.mark.parametrize(("config", "stack"), [(QWEN3, "0.23.0"), (QWEN35_27B, "0.23.0"), (QWEN, "0.30.0rc2")])
+@pytest.mark.parametrize(
+    ("config", "stack"), [(QWEN3, "0.23.0"), (QWEN35_27B, "0.23.0"), (QWEN, "0.30.0rc2")]
+)
 def test_what_is_not_known_is_not_judged(config: dict, stack: str, tmp_path: Path) -> None:
     launch = replace(plan(**TWO, max_num_seqs="100000"), stack=stack)
     results = judge(weights(tmp_path / "w", 30, config), plan=launch, npu="910B3", npus=2)

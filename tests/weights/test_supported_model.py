@@ -57,7 +57,9 @@ TWO = {"tensor_parallel_size": "2"}
         (config("Gemma3ForCausalLM", attn_logit_softcapping=None), FINAL, None, ""),
     ],
 )  # fmt: skip
-def test_models_of_a_release(config: dict, row: str, outcome: str | None, says: str, tmp_path: Path) -> None:
+def test_models_of_a_release(
+    config: dict, row: str, outcome: str | None, says: str, tmp_path: Path
+) -> None:
     results = judge(model(tmp_path, config), plan=replace(plan(), stack=row))
     assert findings(results).get(CHECK) == outcome, said(results, CHECK)
     assert says in said(results, CHECK)
@@ -75,7 +77,9 @@ def test_models_of_a_release(config: dict, row: str, outcome: str | None, says: 
 def test_features_that_a_model_lacks_on_a_chip(
     options: dict, npu: str, outcome: str | None, tmp_path: Path
 ) -> None:
-    results = judge(model(tmp_path, PADDLE), plan=replace(plan(**options), stack=FINAL), npu=npu, npus=2)
+    results = judge(
+        model(tmp_path, PADDLE), plan=replace(plan(**options), stack=FINAL), npu=npu, npus=2
+    )
     assert findings(results).get(CHECK) == outcome, said(results, CHECK)
 
 

@@ -30,7 +30,9 @@ def server(talk: Talk, *, reads: bool = True) -> Iterator[str]:
                 if reads:
                     connection.recv(2**16)
                 talk(connection)
-                connection.shutdown(socket.SHUT_WR)  # unread bytes of the request would turn a close into a reset
+                connection.shutdown(
+                    socket.SHUT_WR
+                )  # unread bytes of the request would turn a close into a reset
                 connection.settimeout(5)
                 listens(connection)
 

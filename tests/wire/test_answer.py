@@ -80,7 +80,11 @@ def test_a_stream_may_end_with_its_connection(data: bytes) -> None:
 
 @given(
     st.sampled_from(
-        [*WHOLE.values(), *UNTIL_CLOSED.values(), b"HTTP/1.1 503 Busy\r\nretry-after: 3\r\n" + sized(b"x")]
+        [
+            *WHOLE.values(),
+            *UNTIL_CLOSED.values(),
+            b"HTTP/1.1 503 Busy\r\nretry-after: 3\r\n" + sized(b"x"),
+        ]
     ),
     st.lists(st.integers(0, 600), max_size=30),
 )
@@ -96,7 +100,8 @@ def test_no_split_changes_the_reply(data: bytes, cuts: list[int]) -> None:
 
 
 @given(
-    st.binary(max_size=400), st.sampled_from([b"", OK, OK + b"transfer-encoding: chunked\r\n\r\n", OK + b"\r\n"])
+    st.binary(max_size=400),
+    st.sampled_from([b"", OK, OK + b"transfer-encoding: chunked\r\n\r\n", OK + b"\r\n"]),
 )
 def test_no_bytes_make_it_raise_anything_else(data: bytes, head: bytes) -> None:
     answer = Answer(Reader())
@@ -108,7 +113,10 @@ def test_no_bytes_make_it_raise_anything_else(data: bytes, head: bytes) -> None:
 
 
 def test_a_refusal_keeps_its_words() -> None:
-    answer = fed(Answer(Reader()), b"HTTP/1.1 429 Too Many\r\nRetry-After: 7\r\n" + sized(b'{"error": "later"}'))
+    answer = fed(
+        Answer(Reader()),
+        b"HTTP/1.1 429 Too Many\r\nRetry-After: 7\r\n" + sized(b'{"error": "later"}'),
+    )
     assert answer.reply() == Reply(
         status=429,
         reason="Too Many",
@@ -126,7 +134,10 @@ def test_a_refusal_keeps_its_words() -> None:
         (OK + b"transfer-encoding: chunked\r\n\r\n5\r\nab", "in the middle"),
         (OK + b"transfer-encoding: chunked\r\n\r\nzz\r\nab", "no HTTP/1.1 response"),
         (b"SSH-2.0-OpenSSH\r\n", "no HTTP/1.1 response"),
-        (b"HTTP/1.1 101 Switching\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n", "another protocol"),
+        (
+            b"HTTP/1.1 101 Switching\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n",
+            "another protocol",
+        ),
         (OK + b"content-encoding: br\r\n" + sized(b"xx"), "was not offered"),
         (OK + b"content-encoding: gzip\r\n" + sized(b"plain"), "cannot be opened"),
     ],

@@ -29,9 +29,13 @@ def of_one(url: str) -> Reply | None:
 
 def of_many(url: str) -> Reply | None:
     async def talk() -> Reply | None:
-        async with aclosing(Connections(url, Waits(connect_s=10, silence_s=10, answer_s=20))) as connections:
+        async with aclosing(
+            Connections(url, Waits(connect_s=10, silence_s=10, answer_s=20))
+        ) as connections:
             try:
-                return (await connections.stream("/v1/chat/completions", json.dumps(BODY).encode())).reply
+                return (
+                    await connections.stream("/v1/chat/completions", json.dumps(BODY).encode())
+                ).reply
             except (OSError, TooLargeError):
                 return None
 
@@ -48,7 +52,8 @@ RESPONSES = {
     "no end of chunks": CHUNKED + b"\r\n" + CHUNK[:-5],
     "bad size": CHUNKED + b"\r\nzz\r\n" + STREAM,
     "short": OK + b"content-length: 9999\r\n\r\n" + EVENT,
-    "line feeds alone": (OK + b"content-type: text/event-stream\r\n\r\n").replace(b"\r", b"") + STREAM,
+    "line feeds alone": (OK + b"content-type: text/event-stream\r\n\r\n").replace(b"\r", b"")
+    + STREAM,
     "no words behind the status": b"HTTP/1.1 200\r\n\r\n" + STREAM,
     "old version": b"HTTP/1.0 200 OK\r\n\r\n" + STREAM,
     "two lengths": OK + b"content-length: 5\r\ncontent-length: 6\r\n\r\n" + STREAM,
@@ -101,7 +106,11 @@ def told(reply: Reply | None) -> tuple[object, ...]:
     if reply is None:
         return ()
     completion = reply.completion
-    said = (completion.reasoning, completion.text, completion.faults, completion.done) if completion else reply.body
+    said = (
+        (completion.reasoning, completion.text, completion.faults, completion.done)
+        if completion
+        else reply.body
+    )
     return (reply.status, reply.reason, dict(reply.headers), said)
 
 
@@ -122,7 +131,9 @@ def test_both_send_the_same() -> None:
     assert b"accept-encoding: gzip, deflate" in one
 
 
-@pytest.mark.parametrize("address", ["http://me:secret@127.0.0.1:1", "ftp://127.0.0.1", "http://", "http://[bad"])
+@pytest.mark.parametrize(
+    "address", ["http://me:secret@127.0.0.1:1", "ftp://127.0.0.1", "http://", "http://[bad"]
+)
 def test_both_refuse_what_is_not_the_address_of_a_server(address: str) -> None:
     with pytest.raises(ValueError, match=r".") as refused:
         Client(address)

@@ -99,7 +99,9 @@ def test_the_texts_of_several_choices_are_joined_as_the_client_does() -> None:
 
 
 def test_a_character_cut_between_two_deltas_is_counted() -> None:
-    halves = [f'data: {{"choices": [{{"delta": {{"content": "{text}"}}}}]}}\n\n' for text in ("x�", "�y")]
+    halves = [
+        f'data: {{"choices": [{{"delta": {{"content": "{text}"}}}}]}}\n\n' for text in ("x�", "�y")
+    ]
     assert read(*halves).torn == 1
 
 
@@ -111,7 +113,9 @@ def test_half_a_surrogate_pair_cannot_reach_a_file() -> None:
 
 @pytest.mark.parametrize(("count", "counted"), [("7", True), ("9" * 400, False), ("true", False)])
 def test_a_count_that_is_no_number_of_tokens_is_none(count: str, *, counted: bool) -> None:
-    completion = read(f'data: {{"choices": [], "usage": {{"prompt_tokens": {count}, "completion_tokens": 1}}}}\n\n')
+    completion = read(
+        f'data: {{"choices": [], "usage": {{"prompt_tokens": {count}, "completion_tokens": 1}}}}\n\n'
+    )
     assert (completion.usage is not None) is counted
     assert completion.usage_sent is not None
 
@@ -138,7 +142,9 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
-@given(st.lists(JSON, max_size=4), st.binary(max_size=20), st.lists(st.integers(0, 400), max_size=5))
+@given(
+    st.lists(JSON, max_size=4), st.binary(max_size=20), st.lists(st.integers(0, 400), max_size=5)
+)
 def test_no_json_and_no_bytes_make_it_raise_and_no_split_changes_it(
     events: list[object], junk: bytes, cuts: list[int]
 ) -> None:
@@ -162,13 +168,17 @@ def test_the_mean_log_probability_is_that_of_all_tokens() -> None:
     reader = Reader()
     for logprobs in ([-0.5, -1.5], [-1.0]):
         content = [{"token": "x", "logprob": value} for value in logprobs]
-        event = {"choices": [{"index": 0, "delta": {"content": "x"}, "logprobs": {"content": content}}]}
+        event = {
+            "choices": [{"index": 0, "delta": {"content": "x"}, "logprobs": {"content": content}}]
+        }
         reader.feed(b"data: " + json.dumps(event).encode() + b"\n\n")
     assert reader.close().mean_logprob == pytest.approx(-1.0)
     assert Reader().close().mean_logprob is None
 
 
-@pytest.mark.parametrize("logprobs", [5, [], {"content": 3}, {"content": [1, {"logprob": "x"}, {"logprob": 7}]}])
+@pytest.mark.parametrize(
+    "logprobs", [5, [], {"content": 3}, {"content": [1, {"logprob": "x"}, {"logprob": 7}]}]
+)
 def test_strange_log_probabilities_are_no_log_probabilities(logprobs: object) -> None:
     reader = Reader()
     event = {"choices": [{"index": 0, "delta": {"content": "x"}, "logprobs": logprobs}]}
@@ -180,9 +190,14 @@ def test_strange_log_probabilities_are_no_log_probabilities(logprobs: object) ->
 def test_text_is_joined_in_order() -> None:
     reader = Reader()
     for word in ("The", " answer", " is", " 18", "."):
-        event = {"id": "x", "choices": [{"index": 0, "delta": {"content": word}, "finish_reason": None}]}
+        event = {
+            "id": "x",
+            "choices": [{"index": 0, "delta": {"content": word}, "finish_reason": None}],
+        }
         reader.feed(f"data: {json.dumps(event)}\n\n".encode())
-    reader.feed(b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n')
+    reader.feed(
+        b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
+    )
     completion = reader.close()
     assert completion.text == "The answer is 18."
     assert (completion.finish_reason, completion.done, completion.deltas) == ("stop", True, 5)

@@ -27,14 +27,21 @@ T = TypeVar("T")
 @pytest.mark.process
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_dialect_reads_the_same(dialect: str) -> None:
-    with Simulator(Behaviour(model="m")) as plain, Simulator(Behaviour(model="m", dialect=dialect)) as other:
+    with (
+        Simulator(Behaviour(model="m")) as plain,
+        Simulator(Behaviour(model="m", dialect=dialect)) as other,
+    ):
         body = BODY | {"temperature": 0.01}  # one of them refuses 0
         expected, exchange = Client(plain.url).chat(body), Client(other.url).chat(body)
     assert expected.completion
     assert exchange.completion
     assert exchange.completion.text == expected.completion.text != ""
     assert exchange.completion.finish_reason == "stop"
-    assert (exchange.error, exchange.completion.faults, exchange.completion.swallowed) == ("", (), ())
+    assert (exchange.error, exchange.completion.faults, exchange.completion.swallowed) == (
+        "",
+        (),
+        (),
+    )
 
 
 def trickle(data: bytes) -> Talk:
@@ -43,7 +50,9 @@ def trickle(data: bytes) -> Talk:
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    "data", [OK + b"x-slow: " + b"a" * 200, OK + b"\r\n" + b"x" * 200], ids=["in the headers", "in the body"]
+    "data",
+    [OK + b"x-slow: " + b"a" * 200, OK + b"\r\n" + b"x" * 200],
+    ids=["in the headers", "in the body"],
 )
 def test_the_total_deadline_holds_while_bytes_trickle(data: bytes) -> None:
     with server(trickle(data)) as url:
@@ -92,7 +101,9 @@ def test_time_in_which_this_process_got_no_processor_does_not_count() -> None:
         connection.sendall(OK + b"content-length: 2\r\n\r\nok")
 
     with server(stops_the_client) as url:
-        child = subprocess.Popen([sys.executable, "-c", asks, url], stdout=subprocess.PIPE, text=True)
+        child = subprocess.Popen(
+            [sys.executable, "-c", asks, url], stdout=subprocess.PIPE, text=True
+        )
         known.set_result(child.pid)
         said, _ = child.communicate(timeout=60)
     assert said == "200 \n"
@@ -130,7 +141,10 @@ def test_a_compressed_stream_is_read() -> None:
         (b"content-encoding: gzip\r\n\r\nplain", "cannot be opened"),
         (b"content-length: 50\r\n\r\nshort", "in the middle of its answer"),
         (b"transfer-encoding: chunked\r\n\r\n5\r\nab", "in the middle of its answer"),
-        (b"transfer-encoding: chunked\r\n\r\nzz\r\nab", "no HTTP/1.1 response: Invalid character in chunk size"),
+        (
+            b"transfer-encoding: chunked\r\n\r\nzz\r\nab",
+            "no HTTP/1.1 response: Invalid character in chunk size",
+        ),
     ],
 )
 def test_a_broken_body_is_an_error_in_words(head: bytes, words: str) -> None:
@@ -141,7 +155,9 @@ def test_a_broken_body_is_an_error_in_words(head: bytes, words: str) -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("answer", [b"", b"garbage\r\n\r\n", OK + b"a: b\r\n" * 200 + b"\r\n", b"\0" * 1000])
+@pytest.mark.parametrize(
+    "answer", [b"", b"garbage\r\n\r\n", OK + b"a: b\r\n" * 200 + b"\r\n", b"\0" * 1000]
+)
 def test_what_is_no_http_is_an_error_in_words(answer: bytes) -> None:
     with server(says(answer)) as url:
         exchange = Client(url).chat(BODY)
@@ -206,7 +222,9 @@ def test_a_proxy_is_not_used_on_this_host(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.process
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_proxy_that_says_nothing_meets_the_deadlines(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_that_says_nothing_meets_the_deadlines(
+    scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in [*os.environ]:
         if name.lower() in {"no_proxy", "all_proxy"}:
             monkeypatch.delenv(name)
@@ -217,7 +235,9 @@ def test_a_proxy_that_says_nothing_meets_the_deadlines(scheme: str, monkeypatch:
     assert "no event within 0.5 s" in exchange.error or "timed out" in exchange.error
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1.2.3", "::1", "0.0.0.0", "a.localhost"])
+@pytest.mark.parametrize(
+    "host", ["localhost", "127.0.0.1", "127.1.2.3", "::1", "0.0.0.0", "a.localhost"]
+)
 def test_names_of_this_host(host: str) -> None:
     assert is_loopback(host)
     assert not is_loopback("192.0.2.1")

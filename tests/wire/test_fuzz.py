@@ -31,6 +31,10 @@ atheris.Fuzz()
 def test_no_bytes_make_the_reader_raise_loop_or_grow() -> None:
     pytest.importorskip("atheris", reason="atheris is not installed here")
     ended = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=4 * SECONDS, check=False
+        [sys.executable, "-c", PROGRAM],
+        capture_output=True,
+        text=True,
+        timeout=4 * SECONDS,
+        check=False,
     )
     assert ended.returncode == 0, ended.stderr[-3000:]

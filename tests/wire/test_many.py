@@ -27,7 +27,9 @@ WAITS = Waits(connect_s=10, silence_s=20, answer_s=60)
 T = TypeVar("T")
 
 
-def with_connections(url: str, talk: Callable[[Connections], Awaitable[T]], waits: Waits = WAITS) -> T:
+def with_connections(
+    url: str, talk: Callable[[Connections], Awaitable[T]], waits: Waits = WAITS
+) -> T:
     async def run() -> T:
         async with aclosing(Connections(url, waits)) as connections:
             return await talk(connections)
@@ -50,7 +52,9 @@ def test_every_dialect_reads_as_the_other_client_reads_it(dialect: str) -> None:
 
 
 def _told(completion: Completion | None) -> tuple[str, str, tuple[str, ...]]:
-    return (completion.reasoning, completion.text, completion.faults) if completion else ("", "", ())
+    return (
+        (completion.reasoning, completion.text, completion.faults) if completion else ("", "", ())
+    )
 
 
 @pytest.mark.process
@@ -103,7 +107,9 @@ def test_nothing_is_waited_for_after_done() -> None:
     event = b'data: {"choices": [{"delta": {"content": "a"}}]}\n\ndata: [DONE]\n\n'
 
     def never_ends(connection: socket.socket) -> None:
-        connection.sendall(OK + b"transfer-encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(event), event))
+        connection.sendall(
+            OK + b"transfer-encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(event), event)
+        )
         listens(connection)
 
     with server(never_ends) as url:
@@ -190,7 +196,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pauses", [[], [0.2]], ids=["in the middle of answers", "between requests"])
+@pytest.mark.parametrize(
+    "pauses", [[], [0.2]], ids=["in the middle of answers", "between requests"]
+)
 def test_a_stall_costs_no_request(pauses: list[float]) -> None:
     """The server closes connections while this process gets no processor, before it has seen that."""
     counting = ThreadedServer()
@@ -226,7 +234,9 @@ def test_a_request_that_crosses_the_end_of_an_idle_connection_is_sent_on_a_new_o
 
 @pytest.mark.process
 @pytest.mark.parametrize(("path", "accepted"), [("/never", 2), ("/half", 1)])
-def test_a_request_that_a_server_took_is_not_sent_again_in_silence(path: str, accepted: int) -> None:
+def test_a_request_that_a_server_took_is_not_sent_again_in_silence(
+    path: str, accepted: int
+) -> None:
     """A new connection that ends is a fault, and so is an answer that began."""
 
     async def talk(connections: Connections) -> None:
@@ -242,10 +252,15 @@ def test_a_request_that_a_server_took_is_not_sent_again_in_silence(path: str, ac
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("url", "header"),
-    [("http://127.0.0.1:{port}", "127.0.0.1:{port}"), ("http://localhost:{port}/", "localhost:{port}")],
+    [
+        ("http://127.0.0.1:{port}", "127.0.0.1:{port}"),
+        ("http://localhost:{port}/", "localhost:{port}"),
+    ],
 )
 def test_the_host_is_named_as_in_the_url(url: str, header: str) -> None:
     counting = ThreadedServer()
     with counting.running():
-        timed = with_connections(url.format(port=counting.server_port), lambda server: server.get("/host"))
+        timed = with_connections(
+            url.format(port=counting.server_port), lambda server: server.get("/host")
+        )
     assert timed.reply.body.decode() == header.format(port=counting.server_port)

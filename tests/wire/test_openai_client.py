@@ -28,6 +28,8 @@ def test_both_read_the_same(dialect: str) -> None:
     assert ours
     choices = [choice for chunk in chunks for choice in chunk.choices]
     assert "".join(choice.delta.content or "" for choice in choices) == ours.text
-    assert [choice.finish_reason for choice in choices if choice.finish_reason] == [ours.finish_reason]
+    assert [choice.finish_reason for choice in choices if choice.finish_reason] == [
+        ours.finish_reason
+    ]
     usage = next((chunk.usage for chunk in reversed(chunks) if chunk.usage), None)
     assert (usage and usage.completion_tokens) == (ours.usage and ours.usage.completion_tokens)

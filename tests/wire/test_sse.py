@@ -9,9 +9,15 @@ from hypothesis import strategies as st
 
 from healthcheck.wire.sse import Block, Decoder
 
-ENDS = st.sampled_from([b"\n\n", b"\r\n\r\n", b"\r\r", b"\n", b"\r\n", b"\n\n\n", b"\r\n\n", b"\n\r\n", b"\r"])
-PARTS = st.sampled_from([b"data: {}", b": ping", b"data: \xe4\xbd\xa0", b"\xff", b"x" * 40, b" ", b""])
-STREAMS = st.lists(st.tuples(PARTS, ENDS).map(b"".join), max_size=8).map(b"".join) | st.binary(max_size=200)
+ENDS = st.sampled_from(
+    [b"\n\n", b"\r\n\r\n", b"\r\r", b"\n", b"\r\n", b"\n\n\n", b"\r\n\n", b"\n\r\n", b"\r"]
+)
+PARTS = st.sampled_from(
+    [b"data: {}", b": ping", b"data: \xe4\xbd\xa0", b"\xff", b"x" * 40, b" ", b""]
+)
+STREAMS = st.lists(st.tuples(PARTS, ENDS).map(b"".join), max_size=8).map(b"".join) | st.binary(
+    max_size=200
+)
 
 
 def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
@@ -31,7 +37,9 @@ def test_any_split_gives_the_same_blocks(data: bytes, cuts: list[int]) -> None:
 
 
 @given(STREAMS, st.lists(st.integers(0, 250), max_size=6), st.integers(1, 30), st.integers(1, 30))
-def test_any_split_meets_the_same_limits(data: bytes, cuts: list[int], limit: int, line_limit: int) -> None:
+def test_any_split_meets_the_same_limits(
+    data: bytes, cuts: list[int], limit: int, line_limit: int
+) -> None:
     limits = {"limit": limit, "line_limit": line_limit}
     assert decode(pieces(data, cuts), **limits) == decode([data], **limits)
 

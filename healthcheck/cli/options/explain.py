@@ -15,5 +15,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "id",
         nargs="?",
         metavar="CHECK-ID",
-        help=msg("such as plan/port; a stage, such as plan, lists its checks; without it, all are listed"),
+        help=msg(
+            "such as plan/port; a stage, such as plan, lists its checks; without it, all are listed"
+        ),
     )

@@ -24,9 +24,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--task", metavar="CODE", help=" | ".join(t.value for t in contract.Task))
     parser.add_argument(
-        "--data", metavar="K=V", action="append", default=[], help=msg("an answer to a question of the template")
+        "--data",
+        metavar="K=V",
+        action="append",
+        default=[],
+        help=msg("an answer to a question of the template"),
     )
-    parser.add_argument("--defaults", action="store_true", help=msg("ask nothing: use the defaults"))
+    parser.add_argument(
+        "--defaults", action="store_true", help=msg("ask nothing: use the defaults")
+    )
     parser.add_argument(
         "--template",
         metavar="FORM",

@@ -32,7 +32,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     output.extensions_argument(parser)
     written = parser.add_argument_group(msg("output"))
     written.add_argument(
-        "--out", type=new_place, metavar="DIR", help=msg("run folder (default: report/probe-YYYYmmdd-HHMMSS)")
+        "--out",
+        type=new_place,
+        metavar="DIR",
+        help=msg("run folder (default: report/probe-YYYYmmdd-HHMMSS)"),
     )
-    written.add_argument("--resume", type=place, metavar="DIR", help=msg("continue the run in this folder"))
+    written.add_argument(
+        "--resume", type=place, metavar="DIR", help=msg("continue the run in this folder")
+    )
     output.arguments(written)

@@ -19,5 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.description = sentence(said)
     parser.epilog = exit_statuses({0: msg("printed"), 2: msg("the profile cannot be used")})
-    parser.add_argument("repo", nargs="?", type=place, help=msg("a repository, whose own profile is shown"))
+    parser.add_argument(
+        "repo", nargs="?", type=place, help=msg("a repository, whose own profile is shown")
+    )
     output.json_argument(parser, msg("the profile"))

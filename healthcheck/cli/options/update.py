@@ -23,4 +23,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         2: msg("it cannot be updated: the reason is said"),
     }
     parser.epilog = exit_statuses(meanings)
-    parser.add_argument("repository", metavar="REPO", nargs="?", type=place, default=Path(), help=msg("default: ."))
+    parser.add_argument(
+        "repository", metavar="REPO", nargs="?", type=place, default=Path(), help=msg("default: .")
+    )

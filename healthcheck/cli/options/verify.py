@@ -35,9 +35,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         f"--url http://127.0.0.1:{contract.PORT}",
         everyday=EVERYDAY,
     )
-    parser.add_argument("repo", nargs="?", type=place, help=msg("the repository (default: this folder)"))
     parser.add_argument(
-        "--weights", type=place, metavar="DIR", help=msg("the weights; MODEL_PATH will be this folder")
+        "repo", nargs="?", type=place, help=msg("the repository (default: this folder)")
+    )
+    parser.add_argument(
+        "--weights",
+        type=place,
+        metavar="DIR",
+        help=msg("the weights; MODEL_PATH will be this folder"),
     )
     parser.add_argument(
         "--weights-config",
@@ -52,15 +57,26 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--model-id",
         default="",
         metavar="NAME",
-        help=msg("the same for a model such as Qwen/Qwen3-8B, whose files huggingface_hub or modelscope downloads"),
+        help=msg(
+            "the same for a model such as Qwen/Qwen3-8B, whose files huggingface_hub or modelscope downloads"
+        ),
     )
     parser.add_argument("--task", default="", metavar="CODE", help=" | ".join(contract.TASKS))
-    last = msg("the last stage to run: {stages} (default: all; without weights, plan)", stages=", ".join(STAGES))
+    last = msg(
+        "the last stage to run: {stages} (default: all; without weights, plan)",
+        stages=", ".join(STAGES),
+    )
     parser.add_argument("--until", choices=STAGES, metavar="STAGE", help=last)
     parser.add_argument(
-        "--skip", action="append", default=[], metavar="ID", help=msg("skip a check; the report says so")
+        "--skip",
+        action="append",
+        default=[],
+        metavar="ID",
+        help=msg("skip a check; the report says so"),
     )
-    parser.add_argument("--strict", action="store_true", help=msg("warnings count as failures, for CI"))
+    parser.add_argument(
+        "--strict", action="store_true", help=msg("warnings count as failures, for CI")
+    )
     output.extensions_argument(parser)
     parser.add_argument("--fix", action="store_true", help=msg("make the safe repairs in the working copy first; "
                         "the exit status stays 1 until they are committed"))  # fmt: skip
@@ -80,7 +96,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         ),
     )
     parser.add_argument(
-        "--stack", default="", metavar="ROW", help=msg("vllm-ascend release to judge by, such as 0.23.0")
+        "--stack",
+        default="",
+        metavar="ROW",
+        help=msg("vllm-ascend release to judge by, such as 0.23.0"),
     )
     parser.add_argument(
         "--out",
@@ -93,11 +112,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     output.arguments(parser)
     running = parser.add_argument_group(msg("a server that already runs"))
     running.add_argument(
-        "--url", default="", help=msg("check only this server and no repository: the endpoint and the probe")
+        "--url",
+        default="",
+        help=msg("check only this server and no repository: the endpoint and the probe"),
     )
     launch = parser.add_argument_group(msg("launch"))
     launch.add_argument(
-        "--env", action="append", default=[], metavar="NAME=VALUE", help=msg("a variable for deploy.sh")
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help=msg("a variable for deploy.sh"),
     )
     launch.add_argument(
         CONSENT_OPTION,
@@ -115,14 +140,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     launch.add_argument("--deadline", type=number_types.positive, metavar="S", help=told)
     limits = parser.add_argument_group(msg("weights and hardware"))
     most = msg(
-        "gigabytes of 10^9 bytes (default: {limit_gb}, the service's limit)", limit_gb=contract.MAX_WEIGHT_GB
+        "gigabytes of 10^9 bytes (default: {limit_gb}, the service's limit)",
+        limit_gb=contract.MAX_WEIGHT_GB,
     )
     limits.add_argument("--weight-limit", type=number_types.positive, metavar="GB", help=most)
     limits.add_argument(
-        "--npu", default="", metavar="KIND", help=msg("the NPU that it has to fit, such as 910B4 or A3")
+        "--npu",
+        default="",
+        metavar="KIND",
+        help=msg("the NPU that it has to fit, such as 910B4 or A3"),
     )
-    limits.add_argument("--npus", type=number_types.count, default=0, metavar="N", help=msg("how many of them"))
-    more = parser.add_argument_group(msg("measurements of the server (see docs/numerics.md and docs/features.md)"))
+    limits.add_argument(
+        "--npus", type=number_types.count, default=0, metavar="N", help=msg("how many of them")
+    )
+    more = parser.add_argument_group(
+        msg("measurements of the server (see docs/numerics.md and docs/features.md)")
+    )
     for name, told in MEASUREMENTS.items():
         more.add_argument(f"--{name}", action="store_true", help=told)
     sampling.client(parser)

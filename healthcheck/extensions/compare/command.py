@@ -27,9 +27,14 @@ def margin_of(text: str) -> float:
 def arguments(parser: argparse.ArgumentParser) -> None:
     begin_help(parser, "gpu-run npu-run", "gpu-run npu-run --margin 2 --json compared.json")
     parser.add_argument(
-        "first", type=place, metavar="RUN_A", help=msg("run folder of the reference, such as the GPU")
+        "first",
+        type=place,
+        metavar="RUN_A",
+        help=msg("run folder of the reference, such as the GPU"),
     )
-    parser.add_argument("second", type=place, metavar="RUN_B", help=msg("run folder to compare with it"))
+    parser.add_argument(
+        "second", type=place, metavar="RUN_B", help=msg("run folder to compare with it")
+    )
     parser.epilog = exit_statuses(
         {
             0: msg("no worse than the margin"),
@@ -54,5 +59,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 COMMAND = Command(
-    summary=msg("compare two probe runs on the same problems"), arguments=arguments, run=_run, group=Group.MEASURE
+    summary=msg("compare two probe runs on the same problems"),
+    arguments=arguments,
+    run=_run,
+    group=Group.MEASURE,
 )

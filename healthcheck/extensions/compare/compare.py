@@ -66,7 +66,10 @@ def lines_of(result: TwoRuns, most_flips: int) -> Iterator[str]:
     for part in result.comparisons:
         yield _row(part)
     yield msg("B - A  for problems like these (paired t); of many tiers one differs by chance")
-    yield msg("p      of “nothing changed on these very problems” ({name}), two-sided", name=whole.tests[0].name)
+    yield msg(
+        "p      of “nothing changed on these very problems” ({name}), two-sided",
+        name=whole.tests[0].name,
+    )
     for other in whole.tests[1:]:
         yield msg("       or that of {name}, where it is larger", name=other.name)
     yield msg("finds  the true drop, in points, that a one-sided 5 % test finds in 4 cases of 5")
@@ -76,7 +79,9 @@ def lines_of(result: TwoRuns, most_flips: int) -> Iterator[str]:
     won = len(result.flips) - lost
     yield ""
     yield msg(
-        "problems lost: {lost}, won: {won} (mostly right in one run, mostly wrong in the other)", lost=lost, won=won
+        "problems lost: {lost}, won: {won} (mostly right in one run, mostly wrong in the other)",
+        lost=lost,
+        won=won,
     )
     for flip in result.flips[:most_flips]:
         yield from _flip(flip)
@@ -90,9 +95,15 @@ def _verdict(whole: Comparison) -> str:
     margin = msg("{margin:.1f} points", margin=100 * whole.margin)
     if whole.difference is None or whole.shift is Shift.UNDECIDED:
         return msg("undecided: {undecided}", undecided=_undecided(whole, margin))
-    between = msg("{low} to {high}", low=points(whole.difference.low), high=points(whole.difference.high))
+    between = msg(
+        "{low} to {high}", low=points(whole.difference.low), high=points(whole.difference.high)
+    )
     if whole.shift is Shift.NO_WORSE:
-        smaller = msg("; a smaller loss is shown ({shown})", shown=_shown(whole)) if whole.loss_shown else ""
+        smaller = (
+            msg("; a smaller loss is shown ({shown})", shown=_shown(whole))
+            if whole.loss_shown
+            else ""
+        )
         bound = msg("one-sided 95 % bound {bound}", bound=points(whole.lower_bound))
         return msg(
             "no worse: a loss of {margin} is excluded ({bound}){smaller}",
@@ -116,7 +127,11 @@ def _verdict(whole: Comparison) -> str:
 def _undecided(whole: Comparison, margin: str) -> str:
     """Why the comparison is undecided, and what would settle it."""
     small = whole.changed_p < _SMALL
-    changed = msg("; on these very problems something changed (p {p})", p=_p(whole.changed_p)) if small else ""
+    changed = (
+        msg("; on these very problems something changed (p {p})", p=_p(whole.changed_p))
+        if small
+        else ""
+    )
     if whole.difference is None or whole.too_few:
         least = msg("at least {least_problems}, better 120", least_problems=LEAST_PROBLEMS)
         return msg(
@@ -140,7 +155,9 @@ def _undecided(whole: Comparison, margin: str) -> str:
             lower_bound=100 * whole.lower_bound,
             changed=changed,
         )
-    between = msg("{low} to {high}", low=points(whole.difference.low), high=points(whole.difference.high))
+    between = msg(
+        "{low} to {high}", low=points(whole.difference.low), high=points(whole.difference.high)
+    )
     return msg(
         "neither a loss nor its absence is shown (p {p}, a loss needs {loss_error:g} or less; 95 % "
         "interval {between}, margin {margin}){changed}; if the difference stays, about "
@@ -157,7 +174,9 @@ def _undecided(whole: Comparison, margin: str) -> str:
 def _shown(whole: Comparison) -> str:
     """The evidence for a loss: the test on these problems; the interval for similar problems may reach zero."""
     assert whole.difference
-    between = msg("{low} to {high}", low=points(whole.difference.low), high=points(whole.difference.high))
+    between = msg(
+        "{low} to {high}", low=points(whole.difference.low), high=points(whole.difference.high)
+    )
     return msg(
         "p {p} on these problems; 95 % interval for problems like these {between}",
         p=_p(whole.loss_p),
@@ -176,7 +195,9 @@ def _row(part: Comparison) -> str:
         )
     shares = msg("{first:>6.2f}  {second:>6.2f}", first=100 * part.first, second=100 * part.second)
     tests = msg(
-        "{p:>7}  {minimal_detectable:>6.1f}", p=_p(part.changed_p), minimal_detectable=100 * part.minimal_detectable
+        "{p:>7}  {minimal_detectable:>6.1f}",
+        p=_p(part.changed_p),
+        minimal_detectable=100 * part.minimal_detectable,
     )
     return msg(
         "{tier:<10}  {problems:>8}  {shares}   {interval:<22} {tests}",

@@ -20,7 +20,11 @@ from healthcheck.stages.probe.statistics.changes import (
     loss_p,
 )
 from healthcheck.stages.probe.statistics.counting import Counts
-from healthcheck.stages.probe.statistics.distributions import normal_quantile, sample_variance, t_quantile
+from healthcheck.stages.probe.statistics.distributions import (
+    normal_quantile,
+    sample_variance,
+    t_quantile,
+)
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, Estimate
 from healthcheck.stages.probe.statistics.intervals import LEVEL, Interval
 
@@ -86,9 +90,18 @@ class Comparison:
     @property
     def problems_needed(self) -> int | None:
         """About how many problems would settle the comparison in nine of ten cases, for the measured difference."""
-        if self.difference is None or self.too_few or self.within_margin or self.shift is not Shift.UNDECIDED:
+        if (
+            self.difference is None
+            or self.too_few
+            or self.within_margin
+            or self.shift is not Shift.UNDECIDED
+        ):
             return None
-        spread = (self.difference.high - self.difference.low) / 2 / normal_quantile((1 + self.difference.level) / 2)
+        spread = (
+            (self.difference.high - self.difference.low)
+            / 2
+            / normal_quantile((1 + self.difference.level) / 2)
+        )
         distance = max(self.difference.value + self.margin, -self.difference.value)
         enough = (normal_quantile(1 - LOSS_ERROR) + normal_quantile(0.9)) * spread / distance
         return max(self.problems + 1, math.ceil(self.problems * enough**2))
@@ -116,7 +129,11 @@ def compare(first: Counts, second: Counts, *, margin: float, tier: str = "all") 
     problems = len(first)
     differences = [cb / nb - ca / na for (na, ca), (nb, cb) in zip(first, second, strict=True)]
     difference, spread = _paired_t(differences, sum(n for n, _ in (*first, *second)))
-    bound = max(-1.0, difference.value - t_quantile(LEVEL, problems - 1) * spread) if difference else -1.0
+    bound = (
+        max(-1.0, difference.value - t_quantile(LEVEL, problems - 1) * spread)
+        if difference
+        else -1.0
+    )
     accuracy = sum(c / n for n, c in first) / problems
     p_value = loss_p(first, second)
     return Comparison(
@@ -146,8 +163,12 @@ def _paired_t(differences: Sequence[float], samples: int) -> tuple[Estimate | No
     if not spread:  # no two problems differ: this is not certainty, so two that differ are assumed
         spread, method = wider, "paired t, plus-2"
     half = t_quantile((1 + LEVEL) / 2, problems - 1) * spread
-    interval = Interval(low=max(-1.0, mean - half), high=min(1.0, mean + half), level=LEVEL, method=method)
-    estimate = interval.of("difference of avg@n", mean, LIKE_THESE, problems=problems, samples=samples)
+    interval = Interval(
+        low=max(-1.0, mean - half), high=min(1.0, mean + half), level=LEVEL, method=method
+    )
+    estimate = interval.of(
+        "difference of avg@n", mean, LIKE_THESE, problems=problems, samples=samples
+    )
     return estimate, wider if sum(map(bool, differences)) < FEW_DIFFER else spread
 
 

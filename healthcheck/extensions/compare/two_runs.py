@@ -66,16 +66,25 @@ def compare_runs(first: ProbeRun, second: ProbeRun, *, margin: float) -> TwoRuns
     """
     rows_first, rows_second = _rows(first), _rows(second)
     shared = sorted(rows_first.keys() & rows_second.keys())
-    obstacles = [*_obstacles(first, second)] or ([] if shared else [msg("no problem has samples in both")])
+    obstacles = [*_obstacles(first, second)] or (
+        [] if shared else [msg("no problem has samples in both")]
+    )
     if obstacles:
-        raise UsageError(msg("these runs cannot be compared: {obstacles}", obstacles=joined("; ", obstacles)))
+        raise UsageError(
+            msg("these runs cannot be compared: {obstacles}", obstacles=joined("; ", obstacles))
+        )
     tiers = list(dict.fromkeys(first.problems[problem].tier for problem in shared))
     groups = [(ALL, shared)]
     if len(tiers) > 1:
         groups += [(tier, [p for p in shared if first.problems[p].tier == tier]) for tier in tiers]
-    counts = [(tier, _counts(first, rows_first, few), _counts(second, rows_second, few)) for tier, few in groups]
+    counts = [
+        (tier, _counts(first, rows_first, few), _counts(second, rows_second, few))
+        for tier, few in groups
+    ]
     return TwoRuns(
-        comparisons=tuple(compare(before, now, margin=margin, tier=tier) for tier, before, now in counts),
+        comparisons=tuple(
+            compare(before, now, margin=margin, tier=tier) for tier, before, now in counts
+        ),
         flips=_flips(first, second, rows_first, rows_second),
         caveats=tuple(_caveats(first, second, len(shared))),
         runs=(_described(first), _described(second)),
@@ -102,7 +111,10 @@ def _obstacles(first: ProbeRun, second: ProbeRun) -> Iterator[str]:
             )
     for name, before, now in differences(first.settings.request, second.settings.request):
         yield msg(
-            "{name} was {before} and {now}, which moves accuracy by itself", name=name, before=before, now=now
+            "{name} was {before} and {now}, which moves accuracy by itself",
+            name=name,
+            before=before,
+            now=now,
         )
     for place, run in ((msg("first"), first), (msg("second"), second)):
         if not grid(run).rows:
@@ -119,8 +131,12 @@ def _rows(run: ProbeRun) -> dict[int, tuple[int, ...]]:
     return dict(zip(chosen.problems, chosen.rows, strict=True))
 
 
-def _counts(run: ProbeRun, rows: dict[int, tuple[int, ...]], problems: Sequence[int]) -> list[tuple[int, int]]:
-    return counts_of([[int(run.grades[place].correct) for place in rows[problem]] for problem in problems])
+def _counts(
+    run: ProbeRun, rows: dict[int, tuple[int, ...]], problems: Sequence[int]
+) -> list[tuple[int, int]]:
+    return counts_of(
+        [[int(run.grades[place].correct) for place in rows[problem]] for problem in problems]
+    )
 
 
 def _flips(
@@ -161,7 +177,11 @@ def _example(run: ProbeRun, places: Sequence[int], *, right: bool) -> str:
 def _caveats(first: ProbeRun, second: ProbeRun, shared: int) -> Iterator[str]:
     before, now = grid(first).repeats, grid(second).repeats
     if before != now:
-        yield msg("the numbers of samples differ: {before} and {now} for each problem", before=before, now=now)
+        yield msg(
+            "the numbers of samples differ: {before} and {now} for each problem",
+            before=before,
+            now=now,
+        )
     if shared < len(first.problems):
         yield msg(
             "only {shared} of {problems} problems have samples in both runs",
@@ -197,4 +217,9 @@ def _described(run: ProbeRun) -> str:
 def _bank(run: ProbeRun) -> str:
     settings = run.settings
     source = settings.dataset or msg("family {family}", family=settings.family)
-    return msg("{problems} of {source}, seed {seed}", problems=len(run.problems), source=source, seed=settings.seed)
+    return msg(
+        "{problems} of {source}, seed {seed}",
+        problems=len(run.problems),
+        source=source,
+        seed=settings.seed,
+    )

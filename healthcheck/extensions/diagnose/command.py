@@ -27,7 +27,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         3: msg("neither was found, or several possible causes"),
     }
     parser.epilog = exit_statuses(meanings)
-    parser.add_argument("log", type=place, metavar="LOGFILE", help=msg("the log; - reads standard input"))
+    parser.add_argument(
+        "log", type=place, metavar="LOGFILE", help=msg("the log; - reads standard input")
+    )
     output.json_argument(parser, msg("the diagnosis"))
 
 

@@ -18,11 +18,16 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     url = f"http://127.0.0.1:{contract.PORT}"
     begin_help(parser, url, f"{url} --requests samples.jsonl --n 200")
     parser.add_argument("url", metavar="URL", help=msg("the server's root, such as {url}", url=url))
-    parser.add_argument("--model", default="", help=msg("model name (default: the first that the server lists)"))
+    parser.add_argument(
+        "--model", default="", help=msg("model name (default: the first that the server lists)")
+    )
     told = msg("requests for the rate of tool calls: chat-completions bodies, one in a line")
     parser.add_argument("--requests", type=place, metavar="FILE", help=told)
     parser.add_argument(
-        "--n", type=whole(1), metavar="N", help=msg("how many of them (default: all of the file, or 20)")
+        "--n",
+        type=whole(1),
+        metavar="N",
+        help=msg("how many of them (default: all of the file, or 20)"),
     )
     told = msg("compare with the --json of an earlier run over the same requests")
     parser.add_argument("--reference", type=place, metavar="FILE", help=told)

@@ -14,7 +14,14 @@ from healthcheck.errors import UsageError
 from healthcheck.extensions.features import records
 from healthcheck.extensions.features.long_texts import ask_long
 from healthcheck.extensions.features.reading import read
-from healthcheck.extensions.features.records import AGAIN, STREAMED, Answer, Body, FeaturesRun, Trial
+from healthcheck.extensions.features.records import (
+    AGAIN,
+    STREAMED,
+    Answer,
+    Body,
+    FeaturesRun,
+    Trial,
+)
 from healthcheck.extensions.features.schema import at, list_at
 from healthcheck.stages.probe.data_sets.rows import rows_of
 from healthcheck.stages.probe.records import ProbeSettings
@@ -61,8 +68,14 @@ def gather(url: str, model: str, trials: list[Trial], progress: Progress) -> Fea
         answers[name] = read(client.chat(usual | body))
     with ThreadPoolExecutor(AT_ONCE) as pool:
         replies = pool.map(lambda trial: read(client.chat(trial.body | {"model": model})), trials)
-        answered = tuple(trial._replace(answer=reply) for trial, reply in zip(trials, replies, strict=True))
-    long, tried = ask_long(lambda body: read(client.chat(usual | body)), length, progress) if length else ({}, 0)
+        answered = tuple(
+            trial._replace(answer=reply) for trial, reply in zip(trials, replies, strict=True)
+        )
+    long, tried = (
+        ask_long(lambda body: read(client.chat(usual | body)), length, progress)
+        if length
+        else ({}, 0)
+    )
     aside = Client(url, ASIDE)
     named = {path: body and {"model": model, **body} for path, body in _ENDPOINTS.items()}
     return FeaturesRun(
@@ -86,7 +99,9 @@ def requests(length: int | None) -> dict[str, Body]:
     often = (records.AUTO, records.BOTH, records.REQUIRED, records.SCHEMA, records.SEED)
     again = {name + AGAIN: found[name] for name in (*often, records.GREEDY, records.NARROW)}
     more = {"stream": True, "stream_options": {"include_usage": True}}
-    streamed = {name + STREAMED: found[name] | more for name in (*often, records.THINKING, records.PLAIN)}
+    streamed = {
+        name + STREAMED: found[name] | more for name in (*often, records.THINKING, records.PLAIN)
+    }
     return found | again | streamed | {records.STOP: {**found[records.HELLO]}}
 
 
@@ -107,7 +122,9 @@ def _trial(found: Body, where: str) -> Trial:
     """A line, and whether the reference called a tool. The verifier's role `_input` stands for system."""
     body, finish = found.get("request", found), found.get("finish_reason")
     if not list_at(body, "messages"):
-        raise UsageError(msg("{where} is not a request: {error}", where=where, error=msg("no messages")))
+        raise UsageError(
+            msg("{where} is not a request: {error}", where=where, error=msg("no messages"))
+        )
     for message in list_at(body, "messages"):
         if isinstance(message, dict) and message.get("role") == "_input":
             message["role"] = "system"

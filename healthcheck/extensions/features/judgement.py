@@ -16,7 +16,9 @@ from healthcheck.system.json_text import JsonError
 from healthcheck.text.messages import Message, joined, msg
 
 LOG = msg("look for the request in the server's log")
-_MARKUP = re.compile(r"</?tool_calls?>|<\|/?tool[_▁]|<｜tool|\[TOOL_CALLS\]|<function=|</?function_calls>|<invoke ")
+_MARKUP = re.compile(
+    r"</?tool_calls?>|<\|/?tool[_▁]|<｜tool|\[TOOL_CALLS\]|<function=|</?function_calls>|<invoke "
+)
 
 
 def split(run: FeaturesRun, names: Iterable[str]) -> tuple[Mapping[str, Answer], list[Finding]]:
@@ -35,14 +37,22 @@ def split(run: FeaturesRun, names: Iterable[str]) -> tuple[Mapping[str, Answer],
         raise NotApplicable(msg("not offered: {refused}", refused=next(iter(seen.values()))))
     lost = [seen[name] for name, answer in others.items() if not answer.refused]
     found = [fail(expected=msg("an answer"), seen=each, fix=LOG) for each in lost]
-    found += [note(msg("not offered: {refused}", refused=each)) for each in seen.values() if each not in lost]
+    found += [
+        note(msg("not offered: {refused}", refused=each))
+        for each in seen.values()
+        if each not in lost
+    ]
     return {name: answer for name, answer in answers.items() if name not in others}, found
 
 
 def cut(name: str, answer: Answer) -> Finding:
     """An answer that ended with its room proves nothing: a model may repeat itself for ever."""
-    seen = msg("cut off after {tokens} tokens: {text}", tokens=answer.tokens, text=quoted(answer.text))
-    return unsettled(expected=msg("an answer that ends"), seen=seen, fix=msg("try a larger model"), where=name)
+    seen = msg(
+        "cut off after {tokens} tokens: {text}", tokens=answer.tokens, text=quoted(answer.text)
+    )
+    return unsettled(
+        expected=msg("an answer that ends"), seen=seen, fix=msg("try a larger model"), where=name
+    )
 
 
 def parsed(answer: Answer) -> list[tuple[str, JsonValue]]:
@@ -57,7 +67,9 @@ def markup(answer: Answer) -> str:
     """The markup of calls that the server should have read, "" if there is none."""
     found = _MARKUP.search(answer.text)
     return (
-        msg("markup of a call left in content: {text}", text=quoted(answer.text[found.start() :])) if found else ""
+        msg("markup of a call left in content: {text}", text=quoted(answer.text[found.start() :]))
+        if found
+        else ""
     )
 
 
@@ -68,13 +80,27 @@ def wrong_calls(answer: Answer, body: Body) -> str:
     known = {text_at(each, "name"): at(each, "parameters") for each in functions}
     for call in answer.calls:
         unfit = misfit_of_text(call.arguments, known.get(call.name) or {"type": "object"})
-        wrong.append(msg("arguments of {name}: {unfit}", name=call.name, unfit=unfit) if unfit else "")
-        wrong.append("" if call.name in known else msg("{name} is not among the tools", name=quoted(call.name)))
+        wrong.append(
+            msg("arguments of {name}: {unfit}", name=call.name, unfit=unfit) if unfit else ""
+        )
+        wrong.append(
+            ""
+            if call.name in known
+            else msg("{name} is not among the tools", name=quoted(call.name))
+        )
     ids = [call.id for call in answer.calls]
-    wrong.append("" if len({*ids} - {""}) == len(ids) else msg("ids missing or repeated: {ids}", ids=quoted(ids)))
+    wrong.append(
+        ""
+        if len({*ids} - {""}) == len(ids)
+        else msg("ids missing or repeated: {ids}", ids=quoted(ids))
+    )
     if bool(ids) is not (answer.finish == "tool_calls"):
         wrong.append(
-            msg("finish_reason {finish} with {calls} tool calls", finish=quoted(answer.finish), calls=len(ids))
+            msg(
+                "finish_reason {finish} with {calls} tool calls",
+                finish=quoted(answer.finish),
+                calls=len(ids),
+            )
         )
     return joined("; ", filter(None, wrong))
 
@@ -89,12 +115,20 @@ def rates(trials: Iterable[Trial]) -> tuple[list[Trial], Sequence[bool], Sequenc
     answered = [trial for trial in trials if not trial.answer.said]
     calls = [trial for trial in answered if called(trial)]
     fits = [not wrong_calls(trial.answer, trial.body) for trial in calls]
-    return calls, fits, [called(trial) is trial.calls for trial in answered if trial.calls is not None]
+    return (
+        calls,
+        fits,
+        [called(trial) is trial.calls for trial in answered if trial.calls is not None],
+    )
 
 
 def interval(good: Sequence[bool]) -> Interval:
     """The limits of the share at large."""
-    return clopper_pearson(sum(good), len(good)) if good else Interval(low=0, high=1, level=0, method="")
+    return (
+        clopper_pearson(sum(good), len(good))
+        if good
+        else Interval(low=0, high=1, level=0, method="")
+    )
 
 
 def share(good: Sequence[bool]) -> Message:
@@ -112,5 +146,7 @@ def figure(good: Sequence[bool]) -> JsonValue:
     """The share for the report; None if nothing was counted."""
     low, high = interval(good).low, interval(good).high
     return (
-        {"value": fmean(good), "low": low, "high": high, "question": msg("requests like these")} if good else None
+        {"value": fmean(good), "low": low, "high": high, "question": msg("requests like these")}
+        if good
+        else None
     )

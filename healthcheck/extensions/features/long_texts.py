@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from healthcheck.core.progress import Progress
-from healthcheck.extensions.features.records import BEYOND, CODES, FIRST, LAST, MIDDLE, SHORT, Answer, Body
+from healthcheck.extensions.features.records import (
+    BEYOND,
+    CODES,
+    FIRST,
+    LAST,
+    MIDDLE,
+    SHORT,
+    Answer,
+    Body,
+)
 from healthcheck.text.messages import msg
 
 PATIENCE_S = 60.0
@@ -18,7 +27,9 @@ MOST_TOKENS, _MOST_MB = 10**7, 64
 _MOST_LINES = _MOST_MB * 10**6 // (len(_LINE) + 1)
 
 
-def ask_long(ask: Callable[[Body], Answer], length: int, progress: Progress) -> tuple[dict[str, Answer], int]:
+def ask_long(
+    ask: Callable[[Body], Answer], length: int, progress: Progress
+) -> tuple[dict[str, Answer], int]:
     """The answers by the names of the texts, and the tokens of the longest; the short text comes first.
 
     Long texts are not sent to a model that overlooks the number in the short one, nor to a server that does not
@@ -37,7 +48,9 @@ def ask_long(ask: Callable[[Body], Answer], length: int, progress: Progress) -> 
     if 11 * length < 10 * each * (_MOST_LINES - 2 * _FEW):
         answers[BEYOND] = ask(text_with(int(1.1 * length / each) + _FEW, "", 0.5, 1))
     else:
-        answers[BEYOND] = Answer(status=0, said=msg("not sent: its text would have over {size} MB", size=_MOST_MB))
+        answers[BEYOND] = Answer(
+            status=0, said=msg("not sent: its text would have over {size} MB", size=_MOST_MB)
+        )
     if CODES[SHORT] not in short.text:
         return answers, 0
     for done, (name, share) in enumerate(_PLACES.items()):

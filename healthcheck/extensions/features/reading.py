@@ -19,17 +19,28 @@ def read(exchange: Exchange) -> Answer:
     """The answer of an exchange, whatever it is."""
     if exchange.error or exchange.status != 200:
         status = 0 if exchange.error else exchange.status
-        return Answer(status=status, said=exchange.error or quoted(exchange.body.decode(errors="replace").strip()))
+        return Answer(
+            status=status,
+            said=exchange.error or quoted(exchange.body.decode(errors="replace").strip()),
+        )
     try:
-        return replace(_folded(list(_bodies(exchange)), exchange.folded.error), seconds=exchange.seconds)
+        return replace(
+            _folded(list(_bodies(exchange)), exchange.folded.error), seconds=exchange.seconds
+        )
     except JsonError as error:
         return Answer(said=msg("not JSON: {error}", error=error))
 
 
 def _bodies(exchange: Exchange) -> Iterator[JsonValue]:
     decoder = Decoder()
-    streamed = (block.text for block in (*decoder.feed(exchange.body), *decoder.close()) if block.text[0] != ":")
-    for text in [exchange.body.decode(errors="replace")] if exchange.completion is None else streamed:
+    streamed = (
+        block.text
+        for block in (*decoder.feed(exchange.body), *decoder.close())
+        if block.text[0] != ":"
+    )
+    for text in (
+        [exchange.body.decode(errors="replace")] if exchange.completion is None else streamed
+    ):
         if (data := text.removeprefix("data:").strip()) != "[DONE]":
             yield json_text.load(data)
 
@@ -44,10 +55,14 @@ def _folded(bodies: list[JsonValue], said: str) -> Answer:
             index = text_at(piece, "index") or str(place)
             name, arguments = (text_at(piece, "function", key) for key in ("name", "arguments"))
             had = calls.get(index, Call("", "", ""))
-            calls[index] = Call(had.id or text_at(piece, "id"), had.name + name, had.arguments + arguments)
+            calls[index] = Call(
+                had.id or text_at(piece, "id"), had.name + name, had.arguments + arguments
+            )
     return Answer(
         text="".join(text_at(each, "content") for each in messages),
-        reasoning="".join(text_at(each, "reasoning_content") or text_at(each, "reasoning") for each in messages),
+        reasoning="".join(
+            text_at(each, "reasoning_content") or text_at(each, "reasoning") for each in messages
+        ),
         finish="".join(text_at(each, "finish_reason") for each in first),
         calls=tuple(calls.values()),
         choices=len({text_at(choice, "index") for choice in choices}),

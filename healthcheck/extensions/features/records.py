@@ -7,9 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 Body = dict[str, Any]
-AUTO, REQUIRED, NONE, NAMED = (f"tool_choice {each}" for each in ("auto", "required", "none", "named"))
+AUTO, REQUIRED, NONE, NAMED = (
+    f"tool_choice {each}" for each in ("auto", "required", "none", "named")
+)
 BOTH = "two calls"
-HISTORY, SCHEMA, OBJECT, GUIDED = "a tool turn in the history", "json_schema", "json_object", "guided_json"
+HISTORY, SCHEMA, OBJECT, GUIDED = (
+    "a tool turn in the history",
+    "json_schema",
+    "json_object",
+    "guided_json",
+)
 CHOICE, REGEX = "structured_outputs.choice", "structured_outputs.regex"
 LIMIT, HELLO, TWO, STOP = "max_tokens", "no parameters", "n", "stop"
 SEED, GREEDY, NARROW = "seed", "temperature", "top_p"

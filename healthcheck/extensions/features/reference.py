@@ -57,7 +57,9 @@ def joined_to(path: Path, trials: Sequence[Trial]) -> list[Trial]:
 def compared(trials: Iterable[Trial]) -> Findings:
     """What differs from the reference, if there is one."""
     pairs = [
-        (trial.before, now) for trial in trials if trial.before is not None and (now := _right(trial)) is not None
+        (trial.before, now)
+        for trial in trials
+        if trial.before is not None and (now := _right(trial)) is not None
     ]
     if not pairs:
         return
@@ -85,4 +87,6 @@ def _right(trial: Trial) -> bool | None:
 
 
 def _digest(trials: Sequence[Trial]) -> str:
-    return hashlib.sha256(b"\n".join(json_text.dump_line(trial.body) for trial in trials)).hexdigest()[:16]
+    return hashlib.sha256(
+        b"\n".join(json_text.dump_line(trial.body) for trial in trials)
+    ).hexdigest()[:16]

@@ -23,17 +23,26 @@ _WARNS = {Outcome.FAIL: Outcome.WARN, Outcome.ERROR: Outcome.WARN}
 
 def run(options: argparse.Namespace) -> int:
     """Ask, judge, print and write the report; returns the exit status of the verdict."""
-    url, trials = sampling.server_root(options.url), facts.read_trials(options.requests or facts.TRIALS, options.n)
+    url, trials = (
+        sampling.server_root(options.url),
+        facts.read_trials(options.requests or facts.TRIALS, options.n),
+    )
     if options.reference:
         trials = reference.joined_to(options.reference, trials)
     output.refuse_unwritable(options.json, options.junit, out=options.out)
     output.end_with_a_report()
     with closing(output.progress(options)) as progress:
-        progress.stage(Stage.FEATURES, msg("asking {url} for tools, formats and parameters", url=url))
+        progress.stage(
+            Stage.FEATURES, msg("asking {url} for tools, formats and parameters", url=url)
+        )
         ledger = Ledger(progress)
-        found = ledger.judge_or_stop(CHECKS, lambda: facts.gather(url, options.model, trials, progress))
+        found = ledger.judge_or_stop(
+            CHECKS, lambda: facts.gather(url, options.model, trials, progress)
+        )
     about = provenance.kit() | ({"model": found.model, "server": found.header} if found else {})
-    report = ledger.report(msg("features of {url}", url=url), _metrics(found) if found else {}, about)
+    report = ledger.report(
+        msg("features of {url}", url=url), _metrics(found) if found else {}, about
+    )
     return output.publish(options, report, options.out).status
 
 
@@ -41,7 +50,10 @@ def _metrics(found: FeaturesRun) -> dict[str, JsonValue]:
     _, fits, agrees = rates(found.trials)
     there = ", ".join(f"{path} {status}" for path, status in found.endpoints.items())
     figures = {"schema accuracy": figure(fits), "trigger agreement": figure(agrees)}
-    return figures | {"other endpoints": {"value": there}, reference.KEPT: reference.kept(found.trials)}
+    return figures | {
+        "other endpoints": {"value": there},
+        reference.KEPT: reference.kept(found.trials),
+    }
 
 
 def _judge(run: Run, url: str) -> None:
@@ -57,7 +69,8 @@ def _judge(run: Run, url: str) -> None:
 def _as_a_warning(result: CheckResult) -> CheckResult:
     """What fails or stays open is a warning where it is part of a verdict."""
     findings = tuple(
-        replace(each, level=Level.WARN) if each.level is not Level.NOTE else each for each in result.findings
+        replace(each, level=Level.WARN) if each.level is not Level.NOTE else each
+        for each in result.findings
     )
     outcome = _WARNS.get(result.outcome, result.outcome) if result.settled else Outcome.WARN
     return replace(result, outcome=outcome, findings=findings, settled=True)

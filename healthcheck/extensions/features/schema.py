@@ -50,11 +50,17 @@ def misfit(value: JsonValue, schema: JsonValue, place: str = "$") -> str:
     allowed, types = list_at(schema, "enum"), list_at(schema, "type") or [at(schema, "type")]
     if allowed and value not in allowed:
         return msg(
-            "{value} at {place} is not one of {allowed}", value=quoted(value), place=place, allowed=quoted(allowed)
+            "{value} at {place} is not one of {allowed}",
+            value=quoted(value),
+            place=place,
+            allowed=quoted(allowed),
         )
     if not any(_is(value, name) for name in types):
         return msg(
-            "{value} at {place} is not of type {types}", value=quoted(value), place=place, types=quoted(types)
+            "{value} at {place} is not of type {types}",
+            value=quoted(value),
+            place=place,
+            types=quoted(types),
         )
     if isinstance(value, dict):
         strict = at(schema, "additionalProperties") is False
@@ -69,8 +75,12 @@ def misfit(value: JsonValue, schema: JsonValue, place: str = "$") -> str:
             )
         parts = [(name, each, at(schema, "properties", name)) for name, each in value.items()]
     else:
-        parts = [("[]", each, at(schema, "items")) for each in (value if isinstance(value, list) else ())]
-    return next(filter(None, (misfit(each, its, f"{place}.{name}") for name, each, its in parts)), "")
+        parts = [
+            ("[]", each, at(schema, "items")) for each in (value if isinstance(value, list) else ())
+        ]
+    return next(
+        filter(None, (misfit(each, its, f"{place}.{name}") for name, each, its in parts)), ""
+    )
 
 
 def not_judged(schema: JsonValue) -> set[str]:

@@ -20,7 +20,9 @@ DEFAULT_LEVEL = 2
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     begin_help(parser, "verify jobs.toml --out fleet", "runner --on auto --out machines")
-    commands = parser.add_subparsers(title=msg("subcommands"), dest="subcommand", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        title=msg("subcommands"), dest="subcommand", metavar="COMMAND", required=True
+    )
     verify = _subcommand(commands, "verify", msg("verify the adapters of a job file"), parser)
     begin_help(
         verify,
@@ -63,8 +65,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     verify.add_argument("--time-limit", type=number_types.positive, default=DEFAULT_LIMIT_S, metavar="S",
                         help=msg("seconds that an attempt may take (default: %(default)g)"))  # fmt: skip
-    verify.add_argument("--quiet", action="store_true", help=msg("no progress; only the closing table"))
-    runner = _subcommand(commands, "runner", msg("look at every machine: which may take jobs"), parser)
+    verify.add_argument(
+        "--quiet", action="store_true", help=msg("no progress; only the closing table")
+    )
+    runner = _subcommand(
+        commands, "runner", msg("look at every machine: which may take jobs"), parser
+    )
     begin_help(runner, "--out machines", "--on auto --level 1 --out machines")
     _runner_arguments(runner)
 
@@ -111,5 +117,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 COMMAND = Command(
-    summary=msg("verify many adapters on many machines"), arguments=_arguments, run=_run, group=Group.CHECK
+    summary=msg("verify many adapters on many machines"),
+    arguments=_arguments,
+    run=_run,
+    group=Group.CHECK,
 )

@@ -77,10 +77,16 @@ class Drive:
         return fleet
 
     def _fleet(self, stopped: str = "") -> Fleet:
-        return Fleet(jobs=self.jobs, attempts=self.journal.attempts, stopped=stopped, left_out=self.left_out)
+        return Fleet(
+            jobs=self.jobs, attempts=self.journal.attempts, stopped=stopped, left_out=self.left_out
+        )
 
     def _pending(self) -> list[Job]:
-        return [job for job in self.jobs if job.name not in self._settled and job.name not in self._running]
+        return [
+            job
+            for job in self.jobs
+            if job.name not in self._settled and job.name not in self._running
+        ]
 
     def _note(self, attempt: Attempt) -> bool:
         """Whether the job is retried after this attempt."""
@@ -120,7 +126,9 @@ class Drive:
 
     def _without_a_launch(self, job: Job, ending: Ending, why: str) -> Attempt:
         number = self.journal.next_number(job)
-        return Attempt(job=job.name, digest=job.digest, number=number, ending=ending, said=without_secrets(why))
+        return Attempt(
+            job=job.name, digest=job.digest, number=number, ending=ending, said=without_secrets(why)
+        )
 
     def _end(self, attempt: Attempt) -> None:
         self._running.discard(attempt.job)

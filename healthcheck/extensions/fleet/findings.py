@@ -17,13 +17,17 @@ def frequent(fleet: Fleet) -> Iterator[dict[str, JsonValue]]:
         last = fleet.last(job)
         for problem in last.report.problems if last and last.report else ():
             jobs.setdefault((problem.check, problem.tone), []).append(job.name)
-    for check, tone in sorted(jobs, key=lambda each: (-len(jobs[each]), each[1] is not Tone.FAIL, each[0])):
+    for check, tone in sorted(
+        jobs, key=lambda each: (-len(jobs[each]), each[1] is not Tone.FAIL, each[0])
+    ):
         yield {"check": check, "tone": tone.value, "jobs": list[JsonValue](jobs[check, tone])}
 
 
 def nodes(attempts: Iterable[Attempt]) -> Iterator[dict[str, JsonValue]]:
     """The machines, by name: their attempts by verdict, those lost with them, and their seconds of work."""
-    ran = sorted((attempt for attempt in attempts if attempt.node), key=lambda attempt: attempt.node)
+    ran = sorted(
+        (attempt for attempt in attempts if attempt.node), key=lambda attempt: attempt.node
+    )
     for name, group in groupby(ran, key=lambda attempt: attempt.node):
         of_node = tuple(group)
         count = Counter(attempt.verdict for attempt in of_node if attempt.ending is not Ending.LOST)

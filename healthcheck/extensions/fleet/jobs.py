@@ -32,7 +32,8 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 OWN_KEYS = ("name", "repository", "weights", "task", "until", "npus", "npu")
 NOT_FOR_JOBS = {
     **dict.fromkeys(
-        ("out", "json", "junit", "quiet", "verbose"), msg("the fleet names the reports of its jobs itself")
+        ("out", "json", "junit", "quiet", "verbose"),
+        msg("the fleet names the reports of its jobs itself"),
     ),
     "fix": msg("a fleet changes no repository"),
     "url": msg("a job is a repository; `npu-adapter verify --url` looks at a running server"),
@@ -62,7 +63,10 @@ def read(path: Path, verify: Verify, every: Mapping[str, object] | None = None) 
     if len(rows) > MAX_JOBS:
         raise UsageError(
             msg(
-                "{path} has {rows} jobs; at most {max_jobs} are taken", path=path, rows=len(rows), max_jobs=MAX_JOBS
+                "{path} has {rows} jobs; at most {max_jobs} are taken",
+                path=path,
+                rows=len(rows),
+                max_jobs=MAX_JOBS,
             )
         )
     return _jobs(rows, path.absolute().parent, verify)
@@ -85,12 +89,18 @@ def _jobs(rows: Sequence[Row], folder: Path, verify: Verify) -> tuple[Job, ...]:
         else:
             wrong.append(msg("{where}: {job}", where=where, job=job))
     if wrong:
-        more = msg("\nand {wrong} more", wrong=len(wrong) - MOST_ERRORS) if len(wrong) > MOST_ERRORS else ""
+        more = (
+            msg("\nand {wrong} more", wrong=len(wrong) - MOST_ERRORS)
+            if len(wrong) > MOST_ERRORS
+            else ""
+        )
         raise UsageError(joined("\n", wrong[:MOST_ERRORS]) + more)
     return tuple(jobs.values())
 
 
-def _job_or_why(written: Mapping[str, object], where: str, folder: Path, verify: Verify) -> Job | str:
+def _job_or_why(
+    written: Mapping[str, object], where: str, folder: Path, verify: Verify
+) -> Job | str:
     """The job of a row, or the error in it."""
     try:
         return _job(written, where, folder, verify)
@@ -104,7 +114,11 @@ def _job(written: Mapping[str, object], where: str, folder: Path, verify: Verify
     for key in values:
         if key in NOT_FOR_JOBS:
             raise UsageError(
-                msg("`{key}` is not for a job: {not_for_jobs}", key=key, not_for_jobs=NOT_FOR_JOBS[key])
+                msg(
+                    "`{key}` is not for a job: {not_for_jobs}",
+                    key=key,
+                    not_for_jobs=NOT_FOR_JOBS[key],
+                )
             )
         if key not in allowed:
             near = hint(key, sorted(allowed))
@@ -128,11 +142,15 @@ def _job(written: Mapping[str, object], where: str, folder: Path, verify: Verify
     given = ((key, value) for key, value in values.items() if key not in {"name", "repository"})
     words = [word for key, value in given for word in verify.options[key].words(value, folder)]
     verify.refuse(words)
-    digest = hashlib.sha256(without_secrets("\0".join((source.shown, source.commit, *sorted(words)))).encode())
+    digest = hashlib.sha256(
+        without_secrets("\0".join((source.shown, source.commit, *sorted(words)))).encode()
+    )
     return Job(
         name=name,
         source=source,
-        weights=str(folder / Path(_text(values, "weights")).expanduser()) if "weights" in values else "",
+        weights=str(folder / Path(_text(values, "weights")).expanduser())
+        if "weights" in values
+        else "",
         until=Stage(_text(values, "until")) if "until" in values else Stage.PROBE,
         npus=int(str(values.get("npus", 0))),
         npu=_text(values, "npu") if "npu" in values else "",
@@ -160,7 +178,10 @@ def _source_of(text: str, folder: Path) -> Source:
         place = folder / Path(text).expanduser()
         if not place.is_dir():
             raise UsageError(
-                msg("there is no folder {place}: `repository` is a folder or an address with a commit", place=place)
+                msg(
+                    "there is no folder {place}: `repository` is a folder or an address with a commit",
+                    place=place,
+                )
             )
         return Source(place=str(place), shown=str(place))
     address, _, commit = text.rpartition("@")
@@ -177,13 +198,18 @@ def _source_of(text: str, folder: Path) -> Source:
     shown = without_secrets(f"{scheme}://{authority.rpartition('@')[2]}{slash}{path}")
     if scheme.lower() not in {"https", "http", "ssh", "git", "file"}:
         raise UsageError(
-            msg("{shown}: a repository is fetched over https, ssh or from a file:// address", shown=shown)
+            msg(
+                "{shown}: a repository is fetched over https, ssh or from a file:// address",
+                shown=shown,
+            )
         )
     return Source(place=address, shown=shown, commit=commit)
 
 
 def _name_of(source: Source) -> str:
-    return Path(source.place.partition("?")[0] if source.is_address else source.place).name.removesuffix(".git")
+    return Path(
+        source.place.partition("?")[0] if source.is_address else source.place
+    ).name.removesuffix(".git")
 
 
 def _toml(data: bytes, file: str) -> Iterator[Row]:
@@ -204,9 +230,14 @@ def _toml(data: bytes, file: str) -> Iterator[Row]:
     defaults, jobs = table.get("defaults", {}), table.get("job", [])
     if not isinstance(defaults, dict) or not isinstance(jobs, list):
         raise UsageError(
-            msg("{file}: write [[job]] for each job, and [defaults] for what all of them have", file=file)
+            msg(
+                "{file}: write [[job]] for each job, and [defaults] for what all of them have",
+                file=file,
+            )
         )
-    lines = [number for number, line in enumerate(data.splitlines(), start=1) if _JOB_TABLE.match(line)]
+    lines = [
+        number for number, line in enumerate(data.splitlines(), start=1) if _JOB_TABLE.match(line)
+    ]
     for place, values in enumerate(jobs):
         where = (
             f"{file}:{lines[place]}"
@@ -230,7 +261,11 @@ def _jsonl(data: bytes, file: str) -> Iterator[Row]:
             ) from error
         if not isinstance(values, dict):
             raise UsageError(
-                msg('{file}:{number}: a job is an object, such as {{"repository": …}}', file=file, number=number)
+                msg(
+                    '{file}:{number}: a job is an object, such as {{"repository": …}}',
+                    file=file,
+                    number=number,
+                )
             )
         yield f"{file}:{number}", values
 
@@ -244,13 +279,20 @@ def _csv(data: bytes, file: str) -> Iterator[Row]:
             where = f"{file}:{reader.line_num}"
             if len(cells) > len(head):
                 raise UsageError(
-                    msg("{where}: {cells} cells under {head} names", where=where, cells=len(cells), head=len(head))
+                    msg(
+                        "{where}: {cells} cells under {head} names",
+                        where=where,
+                        cells=len(cells),
+                        head=len(head),
+                    )
                 )
             given = {key: cell for key, cell in zip(head, cells, strict=False) if cell.strip()}
             if given:
                 yield where, {key: _cell(cell, where) for key, cell in given.items()}
     except (csv.Error, UnicodeDecodeError) as error:
-        raise UsageError(msg("{file} is not CSV in UTF-8: {error}", file=file, error=error)) from error
+        raise UsageError(
+            msg("{file} is not CSV in UTF-8: {error}", file=file, error=error)
+        ) from error
 
 
 def _cell(cell: str, where: str) -> object:
@@ -260,5 +302,9 @@ def _cell(cell: str, where: str) -> object:
         return json_text.load(cell)
     except JsonError as error:
         raise UsageError(
-            msg("{where}: a cell that begins with [ is a list in JSON: {error}", where=where, error=error)
+            msg(
+                "{where}: a cell that begins with [ is a list in JSON: {error}",
+                where=where,
+                error=error,
+            )
         ) from error

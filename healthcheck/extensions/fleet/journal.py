@@ -70,10 +70,17 @@ def opened(folder: Path, jobs: Iterable[Job], *, resume: bool) -> Iterator[Journ
     if path.exists() != resume:
         if resume:
             raise UsageError(
-                msg("{folder} has no {name} to go on with: leave --resume away", folder=folder, name=NAME)
+                msg(
+                    "{folder} has no {name} to go on with: leave --resume away",
+                    folder=folder,
+                    name=NAME,
+                )
             )
         raise UsageError(
-            msg("{folder} holds a run already: go on with --resume, or name another --out", folder=folder)
+            msg(
+                "{folder} holds a run already: go on with --resume, or name another --out",
+                folder=folder,
+            )
         )
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
@@ -81,7 +88,9 @@ def opened(folder: Path, jobs: Iterable[Job], *, resume: bool) -> Iterator[Journ
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise UsageError(msg("another process is running the jobs of {folder}", folder=folder)) from error
+            raise UsageError(
+                msg("another process is running the jobs of {folder}", folder=folder)
+            ) from error
         yield Journal(handle, _known(_read(path, handle), jobs, folder))
     finally:
         os.close(handle)
@@ -113,5 +122,9 @@ def _known(attempts: list[Attempt], jobs: Iterable[Job], folder: Path) -> list[A
                     folder=folder,
                 )
             )
-    begun = (attempt for attempt in attempts if attempt.ending not in {Ending.NO_FIT, Ending.NO_REPOSITORY})
+    begun = (
+        attempt
+        for attempt in attempts
+        if attempt.ending not in {Ending.NO_FIT, Ending.NO_REPOSITORY}
+    )
     return [attempt for attempt in begun if attempt.job in by_name]

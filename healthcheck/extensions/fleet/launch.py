@@ -61,7 +61,9 @@ class Order:
     def lost(self) -> Attempt:
         """The attempt as long as no result is known."""
         commit = self.packed.hash if self.packed else ""
-        return Attempt(job=self.job, digest=self.digest, number=self.number, ending=Ending.LOST, commit=commit)
+        return Attempt(
+            job=self.job, digest=self.digest, number=self.number, ending=Ending.LOST, commit=commit
+        )
 
 
 def launch(order: Order, place: Path) -> Iterator[str | Attempt]:
@@ -79,7 +81,11 @@ def launch(order: Order, place: Path) -> Iterator[str | Attempt]:
     started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     temporary = tempfile.mkdtemp(prefix=files.prefix())
     try:
-        verified = ("verify", str(pack.unpack(order.packed, Path(temporary)))) if order.packed else ("runner",)
+        verified = (
+            ("verify", str(pack.unpack(order.packed, Path(temporary))))
+            if order.packed
+            else ("runner",)
+        )
         child = _Child(order, verified, place)
         try:
             while not child.ended(TICK_S):
@@ -110,7 +116,10 @@ def with_report(attempt: Attempt, place: Path) -> Attempt:
     except readback.UnreadableError as error:
         last = readback.last_words(place / LOG)
         return replace(
-            attempt, said=msg("{error}; its last line: {last}", error=error, last=last) if last else str(error)
+            attempt,
+            said=msg("{error}; its last line: {last}", error=error, last=last)
+            if last
+            else str(error),
         )
 
 

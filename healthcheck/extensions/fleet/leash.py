@@ -45,7 +45,12 @@ def main() -> None:
             output.write(f"this node cannot give a launch a network of its own: {why}\n".encode())
             return
         child = subprocess.Popen(
-            command, cwd="/", stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+            command,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
         )
     status = watched(child, float(grace))
     with contextlib.suppress(OSError):

@@ -55,13 +55,23 @@ class Look:
         if self.attempt.verdict is Verdict.READY:
             return ""
         problems = self.attempt.report.problems if self.attempt.report else ()
-        first = next((each for each in problems if each.tone is Tone.FAIL), next(iter(problems), None))
-        return msg("{check}: {said}", check=first.check, said=first.message) if first else said(self.attempt)
+        first = next(
+            (each for each in problems if each.tone is Tone.FAIL), next(iter(problems), None)
+        )
+        return (
+            msg("{check}: {said}", check=first.check, said=first.message)
+            if first
+            else said(self.attempt)
+        )
 
 
 def left_out(looks: Iterable[Look]) -> dict[str, str]:
     """The machines that take no jobs, by name, with the reason."""
-    return {look.machine.name: msg("its runner: {why}", why=look.why) for look in looks if not look.takes_jobs}
+    return {
+        look.machine.name: msg("its runner: {why}", why=look.why)
+        for look in looks
+        if not look.takes_jobs
+    }
 
 
 def looked_at(machines: Machines, out: Path, terms: Terms, tell: Tell) -> tuple[Look, ...]:
@@ -110,7 +120,13 @@ def _rows(looks: Iterable[Look], say: Translate) -> Iterator[tuple[str, ...]]:
 
 
 def _order(machine: Machine, terms: Terms) -> Order:
-    count = () if machine.npus is None else (f"--npus={machine.npus}",) if machine.npus else ("--allow-none",)
+    count = (
+        ()
+        if machine.npus is None
+        else (f"--npus={machine.npus}",)
+        if machine.npus
+        else ("--allow-none",)
+    )
     stack = (f"--stack={terms.stack}",) if terms.stack else ()
     return Order(
         job=machine.name,

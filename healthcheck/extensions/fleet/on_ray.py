@@ -46,7 +46,11 @@ WAIT_S = 0.3
 
 _SHIPPED = {"py_modules": [str(Path(healthcheck.__file__).parent)], "excludes": ["__pycache__/"]}
 """The kit as a folder of modules: for a wheel, pip would look for its dependencies."""
-_SILENT: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
+_SILENT: dict[str, Any] = {
+    "log_to_driver": False,
+    "logging_level": "ERROR",
+    "configure_logging": False,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +104,9 @@ class Cluster:
         self._alive = self._all = tuple(node for node, why in why_not.items() if not why)
         if not self._all:
             ray.shutdown()
-            raise Blocked(msg("no node can run jobs: {strange}", strange=joined("; ", self.strange)))
+            raise Blocked(
+                msg("no node can run jobs: {strange}", strange=joined("; ", self.strange))
+            )
         here = ray.get_runtime_context().get_node_id()
         home = next((node for node in self._all if node.id == here), self._all[0])
         self._board = _BOARD.options(scheduling_strategy=_on(home.id)).remote()
@@ -171,13 +177,18 @@ class Cluster:
         ray.shutdown()
 
     def _submit(self, node: Node, order: Order, npus: int, place: Path) -> None:
-        options: dict[str, Any] = {"scheduling_strategy": _on(node.id), "name": f"npu-adapter {order.job}"}
+        options: dict[str, Any] = {
+            "scheduling_strategy": _on(node.id),
+            "name": f"npu-adapter {order.job}",
+        }
         if npus:
             options["resources"] = {NPU: npus}
         ref = _ATTEMPT.options(**options).remote(order, self._board)
         self._taken[node.id] += max(npus, 1)
         began = time.monotonic()
-        self._tasks[order.job] = _Task(order=order, node=node, npus=npus, place=place, began=began, ref=ref)
+        self._tasks[order.job] = _Task(
+            order=order, node=node, npus=npus, place=place, began=began, ref=ref
+        )
 
     def _stages(self) -> dict[str, str]:
         """The last stage of each task, by its name."""
@@ -282,9 +293,18 @@ def _greeting(name: str, ref: Any) -> str:
         lacking = short(str(ray.get(ref, timeout=0)))
     except (RayError, ImportError) as error:
         last = short(str(error).strip().rpartition("\n")[2] or type(error).__name__)
-        return msg("{name} has no npu-adapter-kit {version}: {last}", name=name, version=__version__, last=last)
+        return msg(
+            "{name} has no npu-adapter-kit {version}: {last}",
+            name=name,
+            version=__version__,
+            last=last,
+        )
     return (
-        msg("{name} lacks packages that npu-adapter-kit needs: {missing}", name=name, missing=lacking)
+        msg(
+            "{name} lacks packages that npu-adapter-kit needs: {missing}",
+            name=name,
+            missing=lacking,
+        )
         if lacking
         else ""
     )
@@ -307,7 +327,9 @@ def _nodes() -> tuple[Node, ...]:
 
 
 def _lost(task: _Task) -> Attempt:
-    return replace(task.order.lost, node=task.node.name, seconds=round(time.monotonic() - task.began, 3))
+    return replace(
+        task.order.lost, node=task.node.name, seconds=round(time.monotonic() - task.began, 3)
+    )
 
 
 def _result(task: _Task) -> Attempt:

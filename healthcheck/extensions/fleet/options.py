@@ -38,13 +38,20 @@ class Option:
         if self.takes is Takes.NOTHING:
             if value not in (True, False, "true", "false"):
                 raise UsageError(
-                    msg("{key} is {kind}, not {value}", key=self.key, kind=self.takes.value, value=repr(value))
+                    msg(
+                        "{key} is {kind}, not {value}",
+                        key=self.key,
+                        kind=self.takes.value,
+                        value=repr(value),
+                    )
                 )
             return (self.flag,) if value in (True, "true") else ()
         values = value if isinstance(value, list) and self.takes is Takes.MANY else [value]
         if self.takes is Takes.MANY and isinstance(value, dict):
             values = [f"{name}={item}" for name, item in value.items()]
-        if not all(isinstance(item, (str, int, float)) and not isinstance(item, bool) for item in values):
+        if not all(
+            isinstance(item, (str, int, float)) and not isinstance(item, bool) for item in values
+        ):
             raise UsageError(msg("{key} is {value}", key=self.key, value=self.takes.value))
         return tuple(f"{self.flag}={self._written(str(item), folder)}" for item in values)
 

@@ -25,7 +25,9 @@ def write(folder: Path, fleet: Fleet, translation: Translation = ENGLISH) -> Non
     Raises:
         KitFailure: the folder cannot be written to.
     """
-    report_folder.save(folder / JSON, json_text.dump(redacted(as_json(fleet), redactor(os.environ))))
+    report_folder.save(
+        folder / JSON, json_text.dump(redacted(as_json(fleet), redactor(os.environ)))
+    )
     report_folder.save(folder / PAGE, page.render(fleet, translation))
     report_folder.save(folder / JUNIT, junit(fleet))
 
@@ -72,7 +74,12 @@ def junit(fleet: Fleet) -> bytes:
     failures = sum(last is not None and last.verdict is Verdict.NOT_READY for _, last in lasts)
     errors = sum(last is None or last.verdict is Verdict.INCONCLUSIVE for _, last in lasts)
     time = f"{sum(last.seconds for _, last in lasts if last):.3f}"
-    counts = {"tests": str(len(lasts)), "failures": str(failures), "errors": str(errors), "time": time}
+    counts = {
+        "tests": str(len(lasts)),
+        "failures": str(failures),
+        "errors": str(errors),
+        "time": time,
+    }
     root = ET.Element("testsuites", counts | {"name": "npu-adapter fleet"})
     suite = ET.SubElement(root, "testsuite", counts | {"name": "fleet"})
     for job, last in lasts:
@@ -80,8 +87,14 @@ def junit(fleet: Fleet) -> bytes:
         case.set("time", f"{last.seconds if last else 0:.3f}")
         if last is None or last.exit_status is not ExitStatus.READY:
             kind = "failure" if last and last.verdict is Verdict.NOT_READY else "error"
-            child = ET.SubElement(case, kind, message=page.said(last), type=page.verdict_words(last))
+            child = ET.SubElement(
+                case, kind, message=page.said(last), type=page.verdict_words(last)
+            )
             problems = last.report.problems if last and last.report else ()
             child.text = "\n".join(f"{problem.check}: {problem.said}" for problem in problems)
     ET.indent(root)
-    return b'<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode").encode() + b"\n"
+    return (
+        b'<?xml version="1.0" encoding="utf-8"?>\n'
+        + ET.tostring(root, encoding="unicode").encode()
+        + b"\n"
+    )

@@ -69,7 +69,9 @@ def unpack(packed: Packed, folder: Path) -> Path:
         done = git.run_git(arguments, ours, root, stdin)
         if done.returncode:
             why = git.last_line(done.stderr)
-            raise UsageError(msg("git cannot unpack commit {hash}: {reason}", hash=packed.hash[:12], reason=why))
+            raise UsageError(
+                msg("git cannot unpack commit {hash}: {reason}", hash=packed.hash[:12], reason=why)
+            )
 
     _init(run, packed.hash)
     run("index-pack", "--stdin", stdin=packed.data)
@@ -100,7 +102,11 @@ def fetch(url: str, hash_: str, folder: Path) -> git.Commit:
     variables |= {"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": TRANSPORTS, "LC_ALL": "C"}
     if hidden:
         whole = f"url.{parts.scheme}://{own}@{host}/.insteadOf"
-        variables |= {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": whole, "GIT_CONFIG_VALUE_0": base}
+        variables |= {
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": whole,
+            "GIT_CONFIG_VALUE_0": base,
+        }
 
     def run(*arguments: str) -> None:
         done = git.run_git(arguments, variables, root)
@@ -110,13 +116,20 @@ def fetch(url: str, hash_: str, folder: Path) -> git.Commit:
                 why = why.replace(secret, "removed")
             place, why = without_secrets(clean), without_secrets(why)
             raise UsageError(
-                msg("cannot fetch {hash} from {address}: {reason}", hash=hash_[:12], address=place, reason=why)
+                msg(
+                    "cannot fetch {hash} from {address}: {reason}",
+                    hash=hash_[:12],
+                    address=place,
+                    reason=why,
+                )
             )
 
     _init(run, hash_)
     run("fetch", "-q", "--depth=1", "--no-tags", "--no-write-fetch-head", "--", clean, hash_)
     store = root / ".git"
-    return git.Commit(root=root, hash=hash_, objects=store / "objects", index=store / "index", file_modes=True)
+    return git.Commit(
+        root=root, hash=hash_, objects=store / "objects", index=store / "index", file_modes=True
+    )
 
 
 def _init(run: Callable[..., None], hash_: str) -> None:

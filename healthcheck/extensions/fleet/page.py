@@ -35,7 +35,10 @@ def render(fleet: Fleet, translation: Translation = ENGLISH) -> bytes:
     style = report_page.part("page.css") + report_page.part("fleet.css", __package__)
     lines = [_line(fleet, job) for job in fleet.jobs]
     worst = min((line["verdict"] for line in lines), key=_ORDER.index, default="inconclusive")
-    legend = (msg("{name} {value}", name=report_page.TONES[tone], value=word) for tone, word in BY_TONE.items())
+    legend = (
+        msg("{name} {value}", name=report_page.TONES[tone], value=word)
+        for tone, word in BY_TONE.items()
+    )
     text = (
         report_page.environment(translation)
         .from_string(report_page.part("fleet.html.j2", __package__))
@@ -68,7 +71,13 @@ def render(fleet: Fleet, translation: Translation = ENGLISH) -> bytes:
 def stages_that_ran(fleet: Fleet) -> tuple[Stage, ...]:
     """The stages of which some job has a check that was not skipped, in their order."""
     reports = (last.report for job in fleet.jobs if (last := fleet.last(job)))
-    ran = {facts.stage for report in reports if report for facts in report.stages if facts.tone is not Tone.SKIP}
+    ran = {
+        facts.stage
+        for report in reports
+        if report
+        for facts in report.stages
+        if facts.tone is not Tone.SKIP
+    }
     return tuple(stage for stage in Stage if stage in ran)
 
 
@@ -129,7 +138,9 @@ def _ran_on(fleet: Fleet, job: Job) -> str:
     devices = last.devices if last else ()
     parts = [
         last.node if last else "",
-        plural("device {ids}", "devices {ids}", len(devices), ids=joined(", ", devices)) if devices else "",
+        plural("device {ids}", "devices {ids}", len(devices), ids=joined(", ", devices))
+        if devices
+        else "",
         msg("{attempts} attempts", attempts=attempts) if attempts > 1 else "",
     ]
     return joined("; ", filter(None, parts))

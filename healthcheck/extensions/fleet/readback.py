@@ -56,11 +56,17 @@ def facts(folder: Path) -> ReportFacts:
     if not place.exists():
         raise UnreadableError(msg("there is no report"))
     try:
-        report = json_text.load_few(files.read_bounded(place, MAX_REPORT_BYTES), ReportDocument, MOST_VALUES)
+        report = json_text.load_few(
+            files.read_bounded(place, MAX_REPORT_BYTES), ReportDocument, MOST_VALUES
+        )
     except (UsageError, JsonError) as error:
-        raise UnreadableError(msg("the report cannot be read: {error}", error=short(str(error)))) from error
+        raise UnreadableError(
+            msg("the report cannot be read: {error}", error=short(str(error)))
+        ) from error
     if wrong := _impossible(report.checks):
-        raise UnreadableError(msg("the report has another shape than this kit writes ({error})", error=wrong))
+        raise UnreadableError(
+            msg("the report has another shape than this kit writes ({error})", error=wrong)
+        )
     headline = short(report.headline)
     return ReportFacts(
         verdict=report.verdict,
@@ -76,7 +82,11 @@ def facts(folder: Path) -> ReportFacts:
 def _impossible(checks: Sequence[CheckDocument]) -> str:
     if len(checks) > MAX_CHECKS:
         return msg("more than {max_checks} checks", max_checks=MAX_CHECKS)
-    return "" if all(_ID.fullmatch(check.id) for check in checks) else msg("a check with an impossible name")
+    return (
+        ""
+        if all(_ID.fullmatch(check.id) for check in checks)
+        else msg("a check with an impossible name")
+    )
 
 
 def _stages(checks: Iterable[CheckDocument]) -> Iterable[StageFacts]:

@@ -58,7 +58,11 @@ def received(message: Sent, asked: Attempt, place: Path) -> Attempt:
     size = 0
     for name, data in list(message.files.items())[:MAX_FILES]:
         size += len(data)
-        if size <= MAX_BYTES and len(data) <= MAX_FILE_BYTES and all(map(_PART.fullmatch, name.split("/"))):
+        if (
+            size <= MAX_BYTES
+            and len(data) <= MAX_FILE_BYTES
+            and all(map(_PART.fullmatch, name.split("/")))
+        ):
             path = place / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)

@@ -187,7 +187,12 @@ class Attempt:
 
 
 _STATUSES = {Verdict.READY: ExitStatus.READY, Verdict.NOT_READY: ExitStatus.NOT_READY}
-GRAVEST_FIRST = (ExitStatus.NOT_READY, ExitStatus.KIT_FAILED, ExitStatus.INCONCLUSIVE, ExitStatus.READY)
+GRAVEST_FIRST = (
+    ExitStatus.NOT_READY,
+    ExitStatus.KIT_FAILED,
+    ExitStatus.INCONCLUSIVE,
+    ExitStatus.READY,
+)
 """As in verify: a failure decides; the kit's own failure explains a missing verdict."""
 
 

@@ -33,7 +33,9 @@ class Show:
 
     def __init__(self, total: int, translation: Translation, *, quiet: bool) -> None:
         self._say_in = translation.say
-        self._console = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty(), quiet=quiet)
+        self._console = Console(
+            stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty(), quiet=quiet
+        )
         self._total = total
         self._ended: set[str] = set()
         self._running: dict[str, tuple[float, str]] = {}
@@ -45,7 +47,9 @@ class Show:
     def began(self, job: Job, number: int) -> None:
         """Show that an attempt starts."""
         self._running[job.name] = (time.monotonic(), "")
-        said = msg("attempt {number} begins", number=number) if number > 1 else msg("the job begins")
+        said = (
+            msg("attempt {number} begins", number=number) if number > 1 else msg("the job begins")
+        )
         self._say(Text(self._say_in(msg("{name}: {said}", name=job.name, said=said)), style="dim"))
 
     def moved(self, running: Running) -> None:
@@ -75,14 +79,19 @@ class Show:
             self._live = None
 
     def _say(self, text: Text) -> None:
-        text.truncate(self._console.width if self._console.is_terminal else LONGEST_LINE * 4, overflow="ellipsis")
+        text.truncate(
+            self._console.width if self._console.is_terminal else LONGEST_LINE * 4,
+            overflow="ellipsis",
+        )
         self._console.print(text)
 
     def _lines(self) -> Table:
         table = Table.grid(padding=(0, 2))
         for name, (began, stage) in sorted(self._running.items()):
             elapsed = time.monotonic() - began
-            table.add_row(name, stage or self._say_in(msg("the job begins")), self._say_in(duration(elapsed)))
+            table.add_row(
+                name, stage or self._say_in(msg("the job begins")), self._say_in(duration(elapsed))
+            )
         return table
 
 
@@ -102,7 +111,11 @@ def _rows(fleet: Fleet, stages: tuple[Stage, ...], say: Translate) -> Iterator[t
     yield (say(msg("job")), say(msg("verdict")), *names, say(msg("time")), say(msg("why")))
     for job in fleet.jobs:
         last = fleet.last(job)
-        tones = {facts.stage: facts.tone.value for facts in last.report.stages} if last and last.report else {}
+        tones = (
+            {facts.stage: facts.tone.value for facts in last.report.stages}
+            if last and last.report
+            else {}
+        )
         marks = (TONES.get(tones.get(stage, ""), "·") for stage in stages)
         took = say(duration(last.seconds)) if last else ""
         yield (job.name, say(page.verdict_words(last)), *marks, took, _why(last, say))

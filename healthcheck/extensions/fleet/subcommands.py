@@ -46,7 +46,9 @@ def _verify(options: argparse.Namespace) -> ExitStatus:
                 terms = Terms(level=options.runner, limit_s=DEFAULT_LOOK_S, own_network=own_network)
                 failing = looks.left_out(_look(machines, out, terms))
                 machines.leave_out(failing.keys())
-                left_out += tuple(msg("{name}: {why}", name=name, why=why) for name, why in failing.items())
+                left_out += tuple(
+                    msg("{name}: {why}", name=name, why=why) for name, why in failing.items()
+                )
             with closing(show.Show(len(asked), translation, quiet=options.quiet)) as listener:
                 fleet = drive.Drive(
                     jobs=asked,
@@ -77,7 +79,12 @@ def _runner(options: argparse.Namespace) -> ExitStatus:
     out = options.out.absolute()
     output.refuse_unwritable(None, out=out)
     own_network = options.own_network
-    terms = Terms(level=options.level, stack=options.stack, limit_s=options.time_limit, own_network=own_network)
+    terms = Terms(
+        level=options.level,
+        stack=options.stack,
+        limit_s=options.time_limit,
+        own_network=own_network,
+    )
     machines, left_out = _machines(options.on, own_network)
     output.end_with_a_report()
     with closing(machines):
@@ -112,7 +119,11 @@ def _machines(on: str, own_network: bool) -> tuple[Machines, tuple[str, ...]]:
         from healthcheck.extensions.fleet.on_ray import Cluster  # noqa: PLC0415 - Ray is an extra, and takes a second
     except ImportError as error:
         raise UsageError(
-            msg("--on {on} needs Ray ({error}): pip install 'npu-adapter-kit[fleet]'", on=on, error=error)
+            msg(
+                "--on {on} needs Ray ({error}): pip install 'npu-adapter-kit[fleet]'",
+                on=on,
+                error=error,
+            )
         ) from error
     cluster = Cluster(on, own_network)
     say = translation_of_the_process().say

@@ -40,7 +40,9 @@ def calibration(confidences: Sequence[float], right: Sequence[int]) -> Calibrati
         return None
     edges = [len(pairs) * part // BINS for part in range(BINS + 1)]
     bins = [pairs[low:high] for low, high in itertools.pairwise(edges)]
-    curve = tuple((sum(confidence for confidence, _ in part) / len(part), _share(part)) for part in bins)
+    curve = tuple(
+        (sum(confidence for confidence, _ in part) / len(part), _share(part)) for part in bins
+    )
     error = sum(abs(mean - share.value) * share.samples for mean, share in curve) / len(pairs)
     brier = sum((confidence - correct) ** 2 for confidence, correct in pairs) / len(pairs)
     return Calibration(error=error, brier=brier, bins=curve)

@@ -28,7 +28,10 @@ def combined(
     rows: dict[int, list[tuple[float, ...]]] = {}
     for (problem, _), each in values.items():
         rows.setdefault(problem, []).append(each)
-    return {key: float(sum(not _dominates(other, each) for other in rows[key[0]])) for key, each in values.items()}
+    return {
+        key: float(sum(not _dominates(other, each) for other in rows[key[0]]))
+        for key, each in values.items()
+    }
 
 
 def _dominates(one: Sequence[float], other: Sequence[float]) -> bool:

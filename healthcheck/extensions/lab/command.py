@@ -13,8 +13,12 @@ from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    begin_help(parser, "npu-run --scores scored.jsonl", "npu-run --scores scored.csv --column reward")
-    parser.epilog = exit_statuses({0: msg("scored"), 2: msg("wrong usage, or scores that do not fit the run")})
+    begin_help(
+        parser, "npu-run --scores scored.jsonl", "npu-run --scores scored.csv --column reward"
+    )
+    parser.epilog = exit_statuses(
+        {0: msg("scored"), 2: msg("wrong usage, or scores that do not fit the run")}
+    )
     parser.add_argument("run_folder", type=place, metavar="RUN", help=msg("run folder of a probe"))
     parser.add_argument("--scores", type=place, required=True, metavar="FILE",
                         help=msg("JSON lines or CSV with the columns problem, "

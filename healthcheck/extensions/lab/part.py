@@ -82,4 +82,10 @@ def _calibrated(found: Calibration | None) -> dict[str, JsonValue]:
     if found is None:
         return {}
     bins = [{"confidence": confidence, **as_json(share)} for confidence, share in found.bins]
-    return {"calibration": {"expected error": found.error, "brier": found.brier, "bins": list[JsonValue](bins)}}
+    return {
+        "calibration": {
+            "expected error": found.error,
+            "brier": found.brier,
+            "bins": list[JsonValue](bins),
+        }
+    }

@@ -25,7 +25,9 @@ def run(options: argparse.Namespace) -> int:
     output.refuse_unwritable(options.json)
     probed = load(options.run_folder)
     if not figures.grid(probed).rows:
-        raise UsageError(msg("{run_folder} has no complete sample to score", run_folder=options.run_folder))
+        raise UsageError(
+            msg("{run_folder} has no complete sample to score", run_folder=options.run_folder)
+        )
     columns = options.column or ["score"]
     scores = user_scores.from_file(probed, options.scores, columns, Combine(options.combine))
     user_scores.keep(options.run_folder, scores)
@@ -46,14 +48,18 @@ def as_json(run: ProbeRun, scores: UserScores) -> dict[str, object]:
 
 def lines_of(run: ProbeRun, scores: UserScores) -> Iterator[str]:
     grid = figures.grid(run)
-    yield plain(msg("{values} scores from {source}", values=len(scores.scores), source=scores.source))
+    yield plain(
+        msg("{values} scores from {source}", values=len(scores.scores), source=scores.source)
+    )
     yield msg(
         "{rows} problems × {repeats} samples; one answer is chosen for each problem",
         rows=len(grid.rows),
         repeats=grid.repeats,
     )
     yield ""
-    yield msg("{share:>9}  {interval:<15} chosen", share=msg("right, %"), interval=msg("95 % interval"))
+    yield msg(
+        "{share:>9}  {interval:<15} chosen", share=msg("right, %"), interval=msg("95 % interval")
+    )
     for estimate, said in figures.choices(run):
         interval = msg("{low:.1f} to {high:.1f}", low=100 * estimate.low, high=100 * estimate.high)
         yield msg(

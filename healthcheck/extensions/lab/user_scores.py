@@ -63,7 +63,9 @@ def of_grid(run: ProbeRun, chosen: Grid) -> list[list[float]]:
     """The stored scores of a run; empty unless each answer has one. A failed request is never the best."""
     rows = [[run.samples[place] for place in row] for row in chosen.rows]
     known = {(problem, repeat): score for problem, repeat, score in stored(run.folder).scores}
-    if not known or any((s.problem, s.repeat) not in known and not s.error for row in rows for s in row):
+    if not known or any(
+        (s.problem, s.repeat) not in known and not s.error for row in rows for s in row
+    ):
         return []
     return [[known.get((s.problem, s.repeat), -math.inf) for s in row] for row in rows]
 
@@ -92,7 +94,10 @@ def from_file(run: ProbeRun, path: Path, columns: Sequence[str], combine: Combin
                     row=", ".join(row),
                 )
             )
-        key = _whole(row.get("problem"), where, msg("problem")), _whole(row.get("repeat"), where, "repeat")
+        key = (
+            _whole(row.get("problem"), where, msg("problem")),
+            _whole(row.get("repeat"), where, "repeat"),
+        )
         if key not in asked:
             raise UsageError(
                 msg(
@@ -155,9 +160,19 @@ def _whole(value: object, where: str, name: str) -> int:
 
 def _number(value: object, where: str) -> float:
     try:
-        number = math.nan if isinstance(value, bool) or not isinstance(value, str | int | float) else float(value)
+        number = (
+            math.nan
+            if isinstance(value, bool) or not isinstance(value, str | int | float)
+            else float(value)
+        )
     except (ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise UsageError(msg("{where}: a score is a number, not {value}", where=where, value=repr(str(value)[:80])))
+        raise UsageError(
+            msg(
+                "{where}: a score is a number, not {value}",
+                where=where,
+                value=repr(str(value)[:80]),
+            )
+        )
     return number

@@ -24,7 +24,9 @@ _EQUAL = 1e-9
 """The difference between two sums of weights that counts as a tie, relative to the larger."""
 
 
-def weighted_maj_at_k(answers: Answers, correct: Sequence[int], weights: Sequence[float], k: int) -> float:
+def weighted_maj_at_k(
+    answers: Answers, correct: Sequence[int], weights: Sequence[float], k: int
+) -> float:
     """P(the answer with the greatest sum of weights among k of the n samples is right), ties broken at random.
 
     Over all k-subsets: (share of right among the leading answers) / (number of those). An answer whose weights sum
@@ -39,7 +41,9 @@ def weighted_maj_at_k(answers: Answers, correct: Sequence[int], weights: Sequenc
         raise ValueError("a weight is negative")
     voters = list(zip(answers, correct, weights, strict=True))
     shares = _shares_right(answers, correct)
-    return math.fsum(_leads(subset, shares) for subset in combinations(voters, k)) / math.comb(len(voters), k)
+    return math.fsum(_leads(subset, shares) for subset in combinations(voters, k)) / math.comb(
+        len(voters), k
+    )
 
 
 def best_at_k(ranks: Sequence[float], correct: Sequence[int], k: int) -> float:
@@ -48,7 +52,9 @@ def best_at_k(ranks: Sequence[float], correct: Sequence[int], k: int) -> float:
     A group of g equal ranks with a better samples before it decides C(n-a, k) - C(n-a-g, k) of the C(n, k) subsets.
     """
     if len(ranks) != len(correct) or not 1 <= k <= len(ranks):
-        raise ValueError(f"needs as many ranks as grades, and 1 <= k <= n; got {len(ranks)}, {len(correct)}, k={k}")
+        raise ValueError(
+            f"needs as many ranks as grades, and 1 <= k <= n; got {len(ranks)}, {len(correct)}, k={k}"
+        )
     n, above, total = len(ranks), 0, 0.0
     groups: defaultdict[float, list[int]] = defaultdict(list)
     for rank, right in zip(ranks, correct, strict=True):
@@ -82,10 +88,16 @@ def figures_by_score(
         counted = ks if most <= MOST_SUBSETS else [least] if least == most else []
         weighed = [(said, right, [max(score, 0.0) for score in row]) for said, right, row in rows]
         named = ((f"weighted maj@{k} ({name})", k) for k in counted)
-        figures += [(figure, [weighted_maj_at_k(*row, k) for row in weighed]) for figure, k in named]
-    figures += [(f"best@{k} ({name})", [best_at_k(row, right, k) for _, right, row in rows]) for k in ks]
+        figures += [
+            (figure, [weighted_maj_at_k(*row, k) for row in weighed]) for figure, k in named
+        ]
+    figures += [
+        (f"best@{k} ({name})", [best_at_k(row, right, k) for _, right, row in rows]) for k in ks
+    ]
     samples = sum(map(len, matrix))
-    return tuple(per_problem(figure, values, by_problem(values), samples) for figure, values in figures)
+    return tuple(
+        per_problem(figure, values, by_problem(values), samples) for figure, values in figures
+    )
 
 
 def _shares_right(answers: Answers, correct: Sequence[int]) -> dict[str, float]:

@@ -19,7 +19,13 @@ from healthcheck.extensions.numerics.dialect import (
     read,
 )
 from healthcheck.extensions.numerics.prompts import BLOCKS
-from healthcheck.extensions.numerics.records import NumericsSettings, Prompt, Reading, Server, TokenIds
+from healthcheck.extensions.numerics.records import (
+    NumericsSettings,
+    Prompt,
+    Reading,
+    Server,
+    TokenIds,
+)
 from healthcheck.extensions.numerics.reproduction import Shell
 from healthcheck.stages.probe.records import ProbeSettings
 from healthcheck.stages.probe.run.server import describe
@@ -48,14 +54,25 @@ class Asker:
         self._salts = (f"{run}-{number}" for number in itertools.count())
 
     async def read(
-        self, prompt: Prompt, *, tokens: int, salt: str = "", sampling: Mapping[str, JsonValue] | None = None
+        self,
+        prompt: Prompt,
+        *,
+        tokens: int,
+        salt: str = "",
+        sampling: Mapping[str, JsonValue] | None = None,
     ) -> Reading:
         """Send one request; an error on its way is the reading's error."""
-        body = self.dialect.body([prompt], tokens=tokens, salt=salt or self.salt(), sampling=sampling)
+        body = self.dialect.body(
+            [prompt], tokens=tokens, salt=salt or self.salt(), sampling=sampling
+        )
         return (await self._post(COMPLETIONS_PATH, body))[0][0]
 
     async def read_together(
-        self, prompts: Sequence[Prompt], *, tokens: int, sampling: Mapping[str, JsonValue] | None = None
+        self,
+        prompts: Sequence[Prompt],
+        *,
+        tokens: int,
+        sampling: Mapping[str, JsonValue] | None = None,
     ) -> Sequence[Reading]:
         """The readings of prompts that the server gets at once: in one request if they share no block."""
         begins = [prompt.ids[: BLOCKS[0]] or prompt.text[: BLOCKS[0]] for prompt in prompts]
@@ -68,10 +85,16 @@ class Asker:
         return [next(left[copy]) for copy in copies]
 
     async def read_beside(
-        self, prompts: Sequence[Prompt], *, tokens: int, sampling: Mapping[str, JsonValue] | None = None
+        self,
+        prompts: Sequence[Prompt],
+        *,
+        tokens: int,
+        sampling: Mapping[str, JsonValue] | None = None,
     ) -> Sequence[Reading]:
         """The readings of prompts that are sent at once, by a request each."""
-        return await asyncio.gather(*(self.read(each, tokens=tokens, sampling=sampling) for each in prompts))
+        return await asyncio.gather(
+            *(self.read(each, tokens=tokens, sampling=sampling) for each in prompts)
+        )
 
     async def _read_list(
         self, prompts: Sequence[Prompt], tokens: int, sampling: Mapping[str, JsonValue] | None
@@ -99,11 +122,15 @@ class Asker:
 
         A penalty for repetition that generation_config.json asks for would pass over the likeliest token.
         """
-        asked = request_body([user(problem.text)], model=self.dialect.model, max_tokens=tokens, temperature=0.0)
+        asked = request_body(
+            [user(problem.text)], model=self.dialect.model, max_tokens=tokens, temperature=0.0
+        )
         body = asked | dict(self.dialect.neutral)
         self.requests += 1
         try:
-            completion = (await self._server.stream(contract.CHAT_PATH, json_text.dump_line(body))).reply.completion
+            completion = (
+                await self._server.stream(contract.CHAT_PATH, json_text.dump_line(body))
+            ).reply.completion
         except (OSError, TooLargeError):
             return ""
         return completion.text if completion and not completion.reasoning else ""
@@ -169,7 +196,10 @@ async def find(connections: Connections, settings: NumericsSettings) -> tuple[Se
             return server, dialect
         refused.append(reading.error)
     raise Blocked(
-        msg("the server gives no log-probabilities, so that nothing can be compared: {reason}", reason=refused[0])
+        msg(
+            "the server gives no log-probabilities, so that nothing can be compared: {reason}",
+            reason=refused[0],
+        )
     )
 
 

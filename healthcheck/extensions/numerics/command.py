@@ -24,9 +24,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         f"http://127.0.0.1:{contract.PORT} --reference gpu-numerics",
     )
     parser.add_argument(
-        "url", metavar="URL", help=msg("the server's root, such as http://127.0.0.1:{port}", port=contract.PORT)
+        "url",
+        metavar="URL",
+        help=msg("the server's root, such as http://127.0.0.1:{port}", port=contract.PORT),
     )
-    parser.add_argument("--model", default="", help=msg("model name (default: the first that the server lists)"))
+    parser.add_argument(
+        "--model", default="", help=msg("model name (default: the first that the server lists)")
+    )
     parser.add_argument(
         "--reference", type=place, metavar="DIR",
         help=msg("compare token for token with the run in this folder, or with the weights in it, by transformers"),
@@ -45,7 +49,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
                         help=msg("longest prompt (default: %(default)s)"))  # fmt: skip
     parser.add_argument("--max-batch", type=whole(1), default=_DEFAULT.max_batch, metavar="N",
                         help=msg("largest batch: the server's --max-num-seqs (default: %(default)s)"))  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help=msg("choice of the prompts (default: %(default)s)"))
+    parser.add_argument(
+        "--seed", type=int, default=0, help=msg("choice of the prompts (default: %(default)s)")
+    )
     written = parser.add_argument_group(msg("output"))
     written.add_argument(
         "--out",

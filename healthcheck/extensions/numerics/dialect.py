@@ -39,7 +39,12 @@ class Dialect:
     neutral: Mapping[str, JsonValue] = field(default_factory=lambda: NEUTRAL)
 
     def body(
-        self, prompts: Sequence[Prompt], *, tokens: int, salt: str, sampling: Mapping[str, JsonValue] | None = None
+        self,
+        prompts: Sequence[Prompt],
+        *,
+        tokens: int,
+        salt: str,
+        sampling: Mapping[str, JsonValue] | None = None,
     ) -> dict[str, JsonValue]:
         """A request for one completion of each prompt, greedy unless `sampling` says how."""
         prompt = prompts[0].sent if len(prompts) == 1 else [each.sent for each in prompts]
@@ -53,7 +58,11 @@ class Dialect:
     def chat_body(self, prompt: Prompt, *, tokens: int, salt: str) -> dict[str, JsonValue]:
         """A request for the answer to a message with the text of the prompt."""
         message: JsonValue = {"role": "user", "content": prompt.text}
-        asked: dict[str, JsonValue] = {"logprobs": True, "top_logprobs": self.logprobs, "return_token_ids": True}
+        asked: dict[str, JsonValue] = {
+            "logprobs": True,
+            "top_logprobs": self.logprobs,
+            "return_token_ids": True,
+        }
         return {"messages": [message], **asked, **self._common(tokens, salt), **self._greedy}
 
     @property
@@ -61,7 +70,11 @@ class Dialect:
         return {"temperature": 0, **self.neutral}
 
     def _common(self, tokens: int, salt: str) -> dict[str, JsonValue]:
-        asked: dict[str, JsonValue] = {"model": self.model, "max_tokens": tokens, "cache_salt": salt}
+        asked: dict[str, JsonValue] = {
+            "model": self.model,
+            "max_tokens": tokens,
+            "cache_salt": salt,
+        }
         return asked | {"ignore_eos": True, "return_tokens_as_token_ids": True}
 
 
@@ -75,7 +88,11 @@ def read(status: int, data: bytes) -> Sequence[Reading]:
             found.setdefault(int(str(choice.get("index", 0))), []).extend(_positions(choice))
     except (JsonError, KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         return [
-            Reading(error=msg("{without} ({error})", without=WITHOUT, error=f"{type(error).__name__}: {error}"))
+            Reading(
+                error=msg(
+                    "{without} ({error})", without=WITHOUT, error=f"{type(error).__name__}: {error}"
+                )
+            )
         ]
     return [_reading(positions) for _, positions in sorted(found.items())] or [_reading(())]
 
@@ -84,7 +101,11 @@ def _reading(positions: Sequence[Position]) -> Reading:
     wrong = [value for each in positions for value in each.top.values() if not value <= _LARGEST]
     if wrong:
         return Reading(error=msg("{wrong} is given as a log-probability", wrong=wrong[0]))
-    return Reading(positions=tuple(positions)) if positions else Reading(error=msg("an answer without a token"))
+    return (
+        Reading(positions=tuple(positions))
+        if positions
+        else Reading(error=msg("an answer without a token"))
+    )
 
 
 def prompt_tokens(data: bytes) -> tuple[int, ...]:
@@ -115,7 +136,9 @@ def _choices(answer: JsonValue) -> Iterator[Mapping[str, JsonValue]]:
     if not isinstance(answer, dict) or not isinstance(answer.get("choices"), list):
         raise TypeError(msg("no choices"))
     for choice in map(_object, _list(answer["choices"])):
-        ends_a_stream = choice.get("finish_reason") and not choice.get("text") and "message" not in choice
+        ends_a_stream = (
+            choice.get("finish_reason") and not choice.get("text") and "message" not in choice
+        )
         if not ends_a_stream or choice.get("logprobs") is not None:
             yield choice
 
@@ -155,7 +178,11 @@ def _position(token: str, items: object, own: JsonValue) -> Position:
     """
     top: dict[str, float] = {}
     for name, value in items or ((token, own),):  # type: ignore[attr-defined]
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not math.isfinite(value)
+        ):
             raise ValueError(msg("{value} is given as a log-probability", value=value))
         top[str(name)] = float(value)
     return Position(token=token, top=top)

@@ -30,7 +30,10 @@ def divergence(here: Position, there: Position) -> float:
     All tokens that neither names count as one token, so that the value is a lower bound.
     """
     least = min(there.top.values(), default=0.0)
-    known = sum(math.exp(logprob) * (logprob - there.top.get(token, least)) for token, logprob in here.top.items())
+    known = sum(
+        math.exp(logprob) * (logprob - there.top.get(token, least))
+        for token, logprob in here.top.items()
+    )
     rest = 1 - sum(map(math.exp, here.top.values()))
     their_rest = 1 - sum(math.exp(there.top.get(token, least)) for token in here.top)
     if rest > 1e-6 and their_rest > 1e-6:

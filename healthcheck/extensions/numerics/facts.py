@@ -16,7 +16,15 @@ from healthcheck.extensions.numerics import local, relations, sampler
 from healthcheck.extensions.numerics.asking import TRIAL, WAITS, Asker, find, tokens_of
 from healthcheck.extensions.numerics.judgement import CROWDED, Cell, Judgement, cells
 from healthcheck.extensions.numerics.own_answers import own_answers
-from healthcheck.extensions.numerics.prompts import Source, TextSource, TokenSource, edges, lengths, messages, texts
+from healthcheck.extensions.numerics.prompts import (
+    Source,
+    TextSource,
+    TokenSource,
+    edges,
+    lengths,
+    messages,
+    texts,
+)
 from healthcheck.extensions.numerics.records import (
     NumericsRun,
     NumericsSettings,
@@ -58,7 +66,9 @@ def measure(
         raise UsageError(str(error)) from error
     if not isinstance(against, Weights):
         return run
-    return local.compared(run, against, partial(progress.update, msg("the weights, computed by transformers")))
+    return local.compared(
+        run, against, partial(progress.update, msg("the weights, computed by transformers"))
+    )
 
 
 async def _measure(
@@ -70,7 +80,9 @@ async def _measure(
         trial = await tokens_of(connections, server.model, TRIAL)
         if reference:
             refuse_unlike(reference, server, trial)
-        longest = min(settings.longest_tokens, (server.context or 2048) - _TOKENS - relations.MORE - 1)
+        longest = min(
+            settings.longest_tokens, (server.context or 2048) - _TOKENS - relations.MORE - 1
+        )
         pieces = texts(settings.seed)
         source, usual = await _source(connections, server, pieces, settings.seed), lengths(longest)
         server = replace(server, takes_ids=isinstance(source, TokenSource))
@@ -112,8 +124,12 @@ async def _measure(
     )
 
 
-async def _source(connections: Connections, server: Server, pieces: Sequence[str], seed: int) -> Source:
-    ids = await tokens_of(connections, server.model, "\n\n".join(pieces)) if server.takes_ids else ()
+async def _source(
+    connections: Connections, server: Server, pieces: Sequence[str], seed: int
+) -> Source:
+    ids = (
+        await tokens_of(connections, server.model, "\n\n".join(pieces)) if server.takes_ids else ()
+    )
     return TokenSource(ids, seed) if ids else TextSource(pieces)
 
 
@@ -144,10 +160,16 @@ def largest_batch(options: Mapping[str, str]) -> int:
     """The largest batch to try on a server with these options of vLLM, at most `_MOST_AT_ONCE`."""
     given = options.get("max-num-seqs", "")
     usual = NumericsSettings(url="").max_batch
-    return max(2, min(int(given), _MOST_AT_ONCE)) if given.isdecimal() and len(given) < _DIGITS else usual
+    return (
+        max(2, min(int(given), _MOST_AT_ONCE))
+        if given.isdecimal() and len(given) < _DIGITS
+        else usual
+    )
 
 
-async def _rounds(bench: Bench, asked: Sequence[Kind], pairs: int, progress: Progress) -> list[Pair]:
+async def _rounds(
+    bench: Bench, asked: Sequence[Kind], pairs: int, progress: Progress
+) -> list[Pair]:
     found: list[Pair] = []
     for number, kind in enumerate(asked):
         progress.update(kind.relation.value, done=number, total=len(asked))
@@ -156,8 +178,12 @@ async def _rounds(bench: Bench, asked: Sequence[Kind], pairs: int, progress: Pro
     for cell in sorted(suspect, key=_urgency, reverse=True):
         if _faulty(found):
             break  # the verdict is settled
-        kind = next(kind for kind in asked if (kind.relation, kind.size) == (cell.relation, cell.size))
-        progress.update(msg("once more: {value}", value=kind.relation.value), done=len(asked), total=len(asked))
+        kind = next(
+            kind for kind in asked if (kind.relation, kind.size) == (cell.relation, cell.size)
+        )
+        progress.update(
+            msg("once more: {value}", value=kind.relation.value), done=len(asked), total=len(asked)
+        )
         more = _AGAIN * pairs
         async for pair in _once_more(bench.at(cell.suspects, cell.rows, more), kind, more, found):
             found.append(pair)
@@ -166,16 +192,26 @@ async def _rounds(bench: Bench, asked: Sequence[Kind], pairs: int, progress: Pro
 
 def _urgency(cell: Cell) -> tuple[bool, float, float]:
     """A fault that shows without other requests shows among them too, and must not be blamed on them."""
-    return cell.wrong > 0 and cell.relation not in CROWDED, cell.wrong / cell.pairs, cell.moved / cell.pairs
+    return (
+        cell.wrong > 0 and cell.relation not in CROWDED,
+        cell.wrong / cell.pairs,
+        cell.moved / cell.pairs,
+    )
 
 
-async def _once_more(bench: Bench, kind: Kind, pairs: int, found: Sequence[Pair]) -> AsyncIterator[Pair]:
+async def _once_more(
+    bench: Bench, kind: Kind, pairs: int, found: Sequence[Pair]
+) -> AsyncIterator[Pair]:
     """New pairs of a suspect relation, until they settle it; a few suffice."""
     async with aclosing(kind.measure(bench, pairs)) as measured:
         async for pair in measured:
             if pair:
                 yield replace(pair, again=True)
-            if any(cell.ends for cell in cells(found) if (cell.relation, cell.size) == (kind.relation, kind.size)):
+            if any(
+                cell.ends
+                for cell in cells(found)
+                if (cell.relation, cell.size) == (kind.relation, kind.size)
+            ):
                 return
 
 

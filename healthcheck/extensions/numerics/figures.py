@@ -13,7 +13,10 @@ from healthcheck.text.messages import msg
 
 def metrics(run: NumericsRun) -> dict[str, JsonValue]:
     """The figures of a run for the report."""
-    found: dict[str, JsonValue] = {"numerics": _table(run), "numerics_by_length": _by_length(run.pairs)}
+    found: dict[str, JsonValue] = {
+        "numerics": _table(run),
+        "numerics_by_length": _by_length(run.pairs),
+    }
     if run.steps:
         found["numerics_reference"] = shift.figures(shift.shift_of(run.steps, run.settings.seed))
     return found
@@ -42,9 +45,14 @@ def _by_length(pairs: Iterable[Pair]) -> JsonValue:
     found: dict[tuple[str, int], float] = {}
     for pair in pairs:
         said = (
-            msg("in a batch of {size}", size=pair.size) if pair.relation is Relation.BATCH else pair.relation.value
+            msg("in a batch of {size}", size=pair.size)
+            if pair.relation is Relation.BATCH
+            else pair.relation.value
         )
         place = said, pair.prompt.length
         found[place] = max(found.get(place, 0.0), pair.difference.shift)
     shifts = ((*place, round(largest, 4)) for place, largest in found.items())
-    return [{"relation": relation, "length": length, "shift": largest} for relation, length, largest in shifts]
+    return [
+        {"relation": relation, "length": length, "shift": largest}
+        for relation, length, largest in shifts
+    ]

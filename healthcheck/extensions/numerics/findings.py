@@ -15,7 +15,11 @@ LAUNCH_LINE = msg("the command that launches the server (the vllm serve line of 
 _AGAIN = msg("npu-adapter numerics URL --pairs 40 asks four times as many")
 
 
-_SAID_BY = {Judgement.FAULT: (fail, FAULT), Judgement.DRIFT: (warn, ROUNDING), Judgement.OPEN: (unsettled, FAULT)}
+_SAID_BY = {
+    Judgement.FAULT: (fail, FAULT),
+    Judgement.DRIFT: (warn, ROUNDING),
+    Judgement.OPEN: (unsettled, FAULT),
+}
 """With the change of a log-probability that is the limit."""
 
 
@@ -29,18 +33,34 @@ def judged(run: NumericsRun, relations: Collection[Relation], *, fix: str) -> Fi
     chosen = [cell for cell in found if cell.relation in relations]
     if not chosen:
         raise NotApplicable(_why_none(run, relations))
-    noise = max((c.worst.difference.shift for c in found if c.relation is Relation.AGAIN), default=0.0)
+    noise = max(
+        (c.worst.difference.shift for c in found if c.relation is Relation.AGAIN), default=0.0
+    )
     for cell in chosen:
         if cell.judgement is Judgement.ROUNDING:
             continue
         make, limit = _SAID_BY[cell.judgement]
-        expected = msg("log-probabilities within {limit:g} of those of the same prompt alone", limit=limit)
+        expected = msg(
+            "log-probabilities within {limit:g} of those of the same prompt alone", limit=limit
+        )
         seen, where = _seen(cell, noise), place(cell.relation, cell.size)
         repair = _AGAIN if make is unsettled else fix
-        yield make(expected=expected, seen=seen, fix=repair, where=where, evidence={EVIDENCE: _shortest(run, cell)})
+        yield make(
+            expected=expected,
+            seen=seen,
+            fix=repair,
+            where=where,
+            evidence={EVIDENCE: _shortest(run, cell)},
+        )
     worst = max(cell.worst.difference.shift for cell in chosen)
     pairs = sum(cell.pairs for cell in chosen)
-    yield note(msg("{pairs} comparisons, log-probabilities moved by at most {shift:.2f}", pairs=pairs, shift=worst))
+    yield note(
+        msg(
+            "{pairs} comparisons, log-probabilities moved by at most {shift:.2f}",
+            pairs=pairs,
+            shift=worst,
+        )
+    )
 
 
 def name(cell: Cell) -> str:
@@ -59,7 +79,9 @@ def _why_none(run: NumericsRun, relations: Collection[Relation]) -> str:
     if Relation.STREAMED in relations:
         return msg("the server's streams have no log-probabilities")
     if not run.server.takes_ids:
-        return msg("this compares token ids, and the server takes {value}", value=asked_by(run.server))
+        return msg(
+            "this compares token ids, and the server takes {value}", value=asked_by(run.server)
+        )
     return msg("no answers to compare")
 
 
@@ -75,7 +97,11 @@ def _seen(cell: Cell, noise: float) -> str:
     beyond, limit = (cell.wrong, FAULT) if cell.wrong else (cell.moved, ROUNDING)
     worst = cell.worst.difference
     prompts = msg("more prompts of suspect lengths") if cell.again else msg("prompts")
-    flip = msg(", and a token that led by {flip:.1f} was not chosen", flip=worst.flip) if worst.flip >= 0.1 else ""
+    flip = (
+        msg(", and a token that led by {flip:.1f} was not chosen", flip=worst.flip)
+        if worst.flip >= 0.1
+        else ""
+    )
     again = ""
     if cell.relation is not Relation.AGAIN:
         again = msg("; the same request again moves them by {noise:.2f}", noise=noise)

@@ -70,7 +70,9 @@ class Cell:
     @property
     def asks_again(self) -> bool:
         """Whether a second round would help."""
-        settled = self.judgement is Judgement.FAULT or (self.judgement is Judgement.DRIFT and not self.wrong)
+        settled = self.judgement is Judgement.FAULT or (
+            self.judgement is Judgement.DRIFT and not self.wrong
+        )
         return bool(self.moved) and not settled and not self.again
 
     @property
@@ -79,7 +81,9 @@ class Cell:
 
         Drift is not that as long as a pair may be a fault.
         """
-        found = self.judgement is Judgement.FAULT or (self.judgement is Judgement.DRIFT and not self.wrong)
+        found = self.judgement is Judgement.FAULT or (
+            self.judgement is Judgement.DRIFT and not self.wrong
+        )
         return self.again and (found or (self.pairs >= ENOUGH and not self.moved))
 
 
@@ -94,7 +98,9 @@ def cells(pairs: Iterable[Pair]) -> list[Cell]:
     noise = [pair.difference.shift for pair in groups.get((Relation.AGAIN, 0, False), [])]
     found = [judged(group, noise, len({key[:2] for key in groups})) for group in groups.values()]
     second = {(cell.relation, cell.size) for cell in found if cell.again}
-    return [cell for cell in found if not (cell.asks_again and (cell.relation, cell.size) in second)]
+    return [
+        cell for cell in found if not (cell.asks_again and (cell.relation, cell.size) in second)
+    ]
 
 
 def judged(group: Sequence[Pair], noise: Sequence[float], groups: int) -> Cell:
@@ -105,7 +111,11 @@ def judged(group: Sequence[Pair], noise: Sequence[float], groups: int) -> Cell:
     moved, wrong = map(sum, beyond)
     chance = _chance_so_far if group[0].again else _chance
     worst = max(group, key=lambda pair: pair.difference.shift)
-    suspects = [pair for pair, beyond_it in zip(group, beyond[1] if wrong else beyond[0], strict=True) if beyond_it]
+    suspects = [
+        pair
+        for pair, beyond_it in zip(group, beyond[1] if wrong else beyond[0], strict=True)
+        if beyond_it
+    ]
     return Cell(
         relation=group[0].relation,
         size=group[0].size,
@@ -117,14 +127,18 @@ def judged(group: Sequence[Pair], noise: Sequence[float], groups: int) -> Cell:
         again=group[0].again,
         suspects=tuple(sorted({pair.prompt.length for pair in suspects})),
         rows=tuple(sorted({pair.row for pair in suspects if pair.relation in BATCHED})),
-        judgement=_judge(chance(beyond[0]), chance(beyond[1]), worst, ERROR / (groups * ROUNDS), bool(wrong)),
+        judgement=_judge(
+            chance(beyond[0]), chance(beyond[1]), worst, ERROR / (groups * ROUNDS), bool(wrong)
+        ),
     )
 
 
 def _chance(seen: Sequence[bool]) -> float:
     """The probability of at least as many on a healthy server, by the binomial distribution."""
     wrong, of = sum(seen), len(seen)
-    return math.fsum(math.comb(of, k) * ALLOWED**k * (1 - ALLOWED) ** (of - k) for k in range(wrong, of + 1))
+    return math.fsum(
+        math.comb(of, k) * ALLOWED**k * (1 - ALLOWED) ** (of - k) for k in range(wrong, of + 1)
+    )
 
 
 def _chance_so_far(seen: Sequence[bool]) -> float:

@@ -20,7 +20,15 @@ from typing import IO
 from healthcheck.errors import KitError, UsageError, reason_of
 from healthcheck.extensions.numerics.asking import TRIAL
 from healthcheck.extensions.numerics.distance import divergence
-from healthcheck.extensions.numerics.records import NumericsRun, Position, Prompt, Reading, Step, Weights, asked_by
+from healthcheck.extensions.numerics.records import (
+    NumericsRun,
+    Position,
+    Prompt,
+    Reading,
+    Step,
+    Weights,
+    asked_by,
+)
 from healthcheck.extensions.numerics.reference import step
 from healthcheck.extensions.numerics.relations import token_ids
 from healthcheck.system import files, json_text, programs
@@ -106,12 +114,17 @@ def compared(run: NumericsRun, weights: Weights, moved: Moved) -> NumericsRun:
             ),
         )
     try:
-        answer = read(weights, [context for context, _ in chosen], moved, logprobs=run.server.logprobs)
+        answer = read(
+            weights, [context for context, _ in chosen], moved, logprobs=run.server.logprobs
+        )
     except WeightsUnread as error:
         return replace(run, unread=msg("{folder}: {error}", folder=weights.folder, error=error))
     if answer.trial != run.trial:
         return replace(
-            run, unread=msg("{folder}: its tokenizer is another one than the server's", folder=weights.folder)
+            run,
+            unread=msg(
+                "{folder}: its tokenizer is another one than the server's", folder=weights.folder
+            ),
         )
     rounded = dict(zip(range(0, len(chosen), ROUNDED), answer.rounded, strict=False))
     steps: list[Step] = []
@@ -122,7 +135,9 @@ def compared(run: NumericsRun, weights: Weights, moved: Moved) -> NumericsRun:
     return replace(run, reference=by, steps=tuple(steps), seconds=seconds)
 
 
-def _steps(number: int, reading: Reading, exact: Sequence[Position], rough: Sequence[Position]) -> Iterator[Step]:
+def _steps(
+    number: int, reading: Reading, exact: Sequence[Position], rough: Sequence[Position]
+) -> Iterator[Step]:
     for at, (there, here) in enumerate(zip(exact, reading.positions, strict=False)):
         found = step(there, here, prompt=number)
         yield replace(found, rounding=divergence(there, rough[at])) if at < len(rough) else found
@@ -206,4 +221,8 @@ def _reason(text: str, status: int) -> str:
             needs=joined(" and ", NEEDS),
             option=OPTION,
         )
-    return msg("transformers ended with status {status}: {lines}", status=status, lines=shortened(lines[-1], 300))
+    return msg(
+        "transformers ended with status {status}: {lines}",
+        status=status,
+        lines=shortened(lines[-1], 300),
+    )

@@ -36,7 +36,9 @@ def run(options: argparse.Namespace) -> int:
     output.end_with_a_report()
     against = _against(options)
     with closing(output.progress(options)) as progress:
-        progress.stage(Stage.NUMERICS, msg("comparing log-probabilities of {url}", url=settings.url))
+        progress.stage(
+            Stage.NUMERICS, msg("comparing log-probabilities of {url}", url=settings.url)
+        )
         ledger = Ledger(progress)
         measured = ledger.judge_or_stop(CHECKS, lambda: facts.measure(settings, progress, against))
     about = provenance.kit() | (facts.provenance(measured) if measured else {})
@@ -69,13 +71,17 @@ def _against(options: argparse.Namespace) -> Reference | Weights | None:
         return Weights(folder=str(folder), python=python, remote_code=options.trust_remote_code)
     if options.reference_python or options.trust_remote_code:
         raise UsageError(
-            msg("--reference-python and --trust-remote-code are for --reference with a folder of weights")
+            msg(
+                "--reference-python and --trust-remote-code are for --reference with a folder of weights"
+            )
         )
     return reference.load(folder) if folder else None
 
 
 def _judge(run: Run, url: str) -> None:
-    settings = NumericsSettings(url=url, model=run.request.model, max_batch=facts.largest_batch(run.server_options))
+    settings = NumericsSettings(
+        url=url, model=run.request.model, max_batch=facts.largest_batch(run.server_options)
+    )
     measured = run.ledger.judge(CHECKS, lambda: facts.measure(settings, run.progress))
     if measured:
         run.metrics |= metrics(measured)

@@ -22,7 +22,11 @@ BLOCKS = (16, 128)
 
 def texts(seed: int) -> Sequence[str]:
     """Word problems, each once."""
-    problems = [each for tier in ("easy", "medium") for each in generate("arithmetic", tier, seed, TEXTS // 2)]
+    problems = [
+        each
+        for tier in ("easy", "medium")
+        for each in generate("arithmetic", tier, seed, TEXTS // 2)
+    ]
     random.Random(seed).shuffle(problems)
     return [prompt(problem).strip() for problem in problems]
 

@@ -73,7 +73,9 @@ class Server:
 
 def asked_by(server: Server) -> str:
     """The form of prompts for the server, in words."""
-    return msg("token ids to /v1/completions") if server.takes_ids else msg("text to /v1/completions")
+    return (
+        msg("token ids to /v1/completions") if server.takes_ids else msg("text to /v1/completions")
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

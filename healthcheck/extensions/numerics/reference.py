@@ -61,7 +61,10 @@ def load(folder: Path) -> Reference:
         raise UsageError(msg("cannot read {path}: {error}", path=path, error=error)) from error
     if not kept.readings:
         raise UsageError(
-            msg("{folder} is not a reference: its server took no token ids, or gave no answers", folder=folder)
+            msg(
+                "{folder} is not a reference: its server took no token ids, or gave no answers",
+                folder=folder,
+            )
         )
     return replace(kept, place=str(folder))
 
@@ -73,10 +76,17 @@ def refuse_unlike(reference: Reference, server: Server, trial: TokenIds) -> None
         UsageError: they do not, or the server accepts no token ids.
     """
     if not server.takes_ids:
-        raise UsageError(msg("a reference needs token ids, and this server takes {value}", value=asked_by(server)))
+        raise UsageError(
+            msg(
+                "a reference needs token ids, and this server takes {value}", value=asked_by(server)
+            )
+        )
     if reference.trial != trial:
         raise UsageError(
-            msg("{place} is not a reference for this model: its tokenizer is another one", place=reference.place)
+            msg(
+                "{place} is not a reference for this model: its tokenizer is another one",
+                place=reference.place,
+            )
         )
 
 
@@ -110,4 +120,6 @@ def step(there: Position, here: Position, *, prompt: int) -> Step:
     """Compare one token of the reference (`there`) with this server's."""
     least = min(here.top.values(), default=-math.inf)
     lost = there.top.get(there.token, 0.0) - here.top.get(there.token, least)
-    return Step(prompt=prompt, kl=divergence(there, here), agrees=here.token == there.token, lost=lost)
+    return Step(
+        prompt=prompt, kl=divergence(there, here), agrees=here.token == there.token, lost=lost
+    )

@@ -93,19 +93,27 @@ class Bench:
 
     def at(self, lengths: Sequence[int], rows: Sequence[int], pairs: int) -> Bench:
         """A copy with new prompts of these lengths only, compared in these rows."""
-        new = [self.source.prompt(length) for length in lengths for _ in range(-(-pairs // len(lengths)))]
+        new = [
+            self.source.prompt(length)
+            for length in lengths
+            for _ in range(-(-pairs // len(lengths)))
+        ]
         return replace(self, pool=new, edges=[*lengths], rows=rows)
 
     async def together(self, prompts: Sequence[Prompt]) -> list[Reading]:
         """The readings of prompts that are sent at once, so that the server answers them in one batch."""
         read = self.asker.read_together if len(prompts) in _LISTS else self.asker.read_beside
         readings = await read(prompts, tokens=self.tokens + MORE)
-        return [replace(reading, positions=reading.positions[: self.tokens]) for reading in readings]
+        return [
+            replace(reading, positions=reading.positions[: self.tokens]) for reading in readings
+        ]
 
     async def by_itself(self, prompt: Prompt) -> Reading:
         """The reading of a prompt alone, with no part of it in the cache."""
         if prompt not in self.alone:
-            self.alone[prompt] = self.sound(prompt, await self.asker.read(prompt, tokens=self.tokens))
+            self.alone[prompt] = self.sound(
+                prompt, await self.asker.read(prompt, tokens=self.tokens)
+            )
         return self.alone[prompt]
 
     def sound(self, prompt: Prompt, reading: Reading) -> Reading:
@@ -137,7 +145,14 @@ class Bench:
         found = difference(base, other)
         apart = found.shift > ROUNDING or found.diverged
         reproduce = script(alone(), how(), relation.value) if apart else ""
-        return Pair(relation=relation, size=size, row=row, prompt=prompt, difference=found, reproduce=reproduce)
+        return Pair(
+            relation=relation,
+            size=size,
+            row=row,
+            prompt=prompt,
+            difference=found,
+            reproduce=reproduce,
+        )
 
     def asking(self, prompt: Prompt) -> Callable[[], str]:
         """A function that writes the command for a prompt alone."""
@@ -157,7 +172,9 @@ class Kind:
     size: int = 0
 
 
-def sized(relation: Relation, size: int, measure: Callable[..., AsyncGenerator[Pair | None, None]]) -> Kind:
+def sized(
+    relation: Relation, size: int, measure: Callable[..., AsyncGenerator[Pair | None, None]]
+) -> Kind:
     """A relation that has several sizes."""
     return Kind(relation=relation, size=size, measure=partial(measure, size=size))
 
@@ -208,7 +225,9 @@ async def after_abort(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, N
         asked = time.monotonic()
         other = await bench.asker.read(prompt, tokens=bench.tokens)
         begins_s = max(_BEGINS_S, 2 * (time.monotonic() - asked))
-        how = partial(bench.asker.shell.after_abort, left, prompt, long=_LONG_DECODE, tokens=bench.tokens)
+        how = partial(
+            bench.asker.shell.after_abort, left, prompt, long=_LONG_DECODE, tokens=bench.tokens
+        )
         yield bench.pair(Relation.AFTER_ABORT, prompt, other, how)
 
 
@@ -219,7 +238,9 @@ async def batch(bench: Bench, pairs: int, *, size: int) -> AsyncGenerator[Pair |
             yield pair
 
 
-async def mixed_lengths(bench: Bench, pairs: int, *, size: int) -> AsyncGenerator[Pair | None, None]:
+async def mixed_lengths(
+    bench: Bench, pairs: int, *, size: int
+) -> AsyncGenerator[Pair | None, None]:
     """The same with prompts of very different lengths."""
     for _ in range(max(1, pairs // (len(bench.rows) or size))):
         async for pair in _together(bench, Relation.MIXED_LENGTHS, bench.prompts(size)):
@@ -238,7 +259,9 @@ async def _together(
         prompt = prompts[row]
         how = partial(bench.asker.shell.batch, prompts, row, tokens=bench.tokens)
         pair = bench.pair(relation, prompt, others[row], how, size=len(prompts), row=row)
-        if pair and not (prompt in found and found[prompt].difference.shift >= pair.difference.shift):
+        if pair and not (
+            prompt in found and found[prompt].difference.shift >= pair.difference.shift
+        ):
             found[prompt] = pair  # a large batch repeats prompts, and the judge counts prompts
     for pair in found.values():
         yield pair
@@ -260,7 +283,10 @@ async def shared_prefix(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None,
     for prompt, tail in zip(bench.long(pairs), bench.long(pairs), strict=True):
         await bench.by_itself(prompt)
         salt, cut = bench.asker.salt(), 2 * prompt.length // 3
-        ids, text = prompt.ids[:cut] + tail.ids[cut:], prompt.text[:cut] + tail.text[cut : prompt.length]
+        ids, text = (
+            prompt.ids[:cut] + tail.ids[cut:],
+            prompt.text[:cut] + tail.text[cut : prompt.length],
+        )
         first = replace(prompt, ids=ids, text=text)
         await bench.asker.read(first, tokens=1, salt=salt)
         other = await bench.asker.read(prompt, tokens=bench.tokens, salt=salt)
@@ -268,7 +294,9 @@ async def shared_prefix(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None,
         yield bench.pair(Relation.SHARED_PREFIX, prompt, other, how)
 
 
-async def while_decoding(bench: Bench, pairs: int, *, size: int) -> AsyncGenerator[Pair | None, None]:
+async def while_decoding(
+    bench: Bench, pairs: int, *, size: int
+) -> AsyncGenerator[Pair | None, None]:
     """Each prompt alone, and while others decode: its prefill shares their steps and may be split into chunks."""
     prompts, shell = bench.long(pairs), bench.asker.shell
     for prompt in prompts:
@@ -280,7 +308,9 @@ async def while_decoding(bench: Bench, pairs: int, *, size: int) -> AsyncGenerat
             await asyncio.sleep(_BEGINS_S)
             for prompt in few:
                 other = await bench.asker.read(prompt, tokens=bench.tokens)
-                how = partial(shell.while_decoding, beside, prompt, long=_LONG_DECODE, tokens=bench.tokens)
+                how = partial(
+                    shell.while_decoding, beside, prompt, long=_LONG_DECODE, tokens=bench.tokens
+                )
                 yield bench.pair(Relation.WHILE_DECODING, prompt, other, how, size=size)
             await asyncio.wait(near, timeout=_ENDS_S)
         finally:
@@ -311,8 +341,13 @@ async def _decoded(bench: Bench, relation: Relation, prompt: Prompt, size: int) 
     if other.error:
         return None
     shell = bench.asker.shell
-    first = Reading(positions=base.positions[size : size + 1]), partial(shell.alone, prompt, tokens=size + 1)
-    return bench.pair(relation, prompt, other, partial(shell.alone, grown, tokens=1), size=size, first=first)
+    first = (
+        Reading(positions=base.positions[size : size + 1]),
+        partial(shell.alone, prompt, tokens=size + 1),
+    )
+    return bench.pair(
+        relation, prompt, other, partial(shell.alone, grown, tokens=1), size=size, first=first
+    )
 
 
 def token_ids(reading: Reading) -> tuple[int, ...]:

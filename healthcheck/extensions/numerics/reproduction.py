@@ -48,9 +48,13 @@ class Shell:
         """Several prompts at once; shows the result of the one at `place`."""
         return f"{self._curl(prompts, tokens)}{_SHOWN} | sed -n {2 * place + 1},{2 * place + 2}p"
 
-    def while_decoding(self, near: Sequence[Prompt], prompt: Prompt, *, long: int, tokens: int) -> str:
+    def while_decoding(
+        self, near: Sequence[Prompt], prompt: Prompt, *, long: int, tokens: int
+    ) -> str:
         """The prompt while others decode `long` tokens."""
-        others = (self._curl([each], long, salt=f"beside{number}") for number, each in enumerate(near))
+        others = (
+            self._curl([each], long, salt=f"beside{number}") for number, each in enumerate(near)
+        )
         beside = "".join(f"{command} > /dev/null & " for command in others)
         return f"{beside}sleep {_BEGINS_S:g}; {self._curl([prompt], tokens, salt='then')}{_SHOWN}; wait"
 
@@ -64,7 +68,12 @@ class Shell:
         return f"{given_up}; {self._curl([prompt], tokens, salt='after')}{_SHOWN}"
 
     def _curl(
-        self, prompts: Sequence[Prompt], tokens: int, more: Mapping[str, JsonValue] | None = None, *, salt: str = ""
+        self,
+        prompts: Sequence[Prompt],
+        tokens: int,
+        more: Mapping[str, JsonValue] | None = None,
+        *,
+        salt: str = "",
     ) -> str:
         body = self.dialect.body(prompts, tokens=tokens, salt=_SALT + salt) | {**(more or {})}
         return self._posted(COMPLETIONS_PATH, body)

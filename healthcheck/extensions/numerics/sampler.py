@@ -62,7 +62,9 @@ async def samples(bench: Bench) -> tuple[Sample, ...]:
             if reading.error:
                 bench.broken.append((prompt.length, reading.error))
             else:
-                found.append(Sample(temperature=temperature, neutral=neutral, prompt=prompt, reading=reading))
+                found.append(
+                    Sample(temperature=temperature, neutral=neutral, prompt=prompt, reading=reading)
+                )
     return tuple(found)
 
 
@@ -77,7 +79,11 @@ def _slope(greedy: Reading, drawn: Reading) -> float | None:
     if not greedy.positions:
         return None
     here, there = greedy.positions[0].top, drawn.positions[0].top
-    common = [token for token, value in here.items() if value > _LEAST and there.get(token, -math.inf) > _LEAST]
+    common = [
+        token
+        for token, value in here.items()
+        if value > _LEAST and there.get(token, -math.inf) > _LEAST
+    ]
     if not common:
         return None
     first = max(common, key=here.__getitem__)
@@ -93,8 +99,12 @@ def moved(run: NumericsRun, drawn: Sequence[Sample]) -> int:
     """
     if any(cell.judgement is Judgement.FAULT for cell in cells(run.pairs)):
         return 0
-    greedy = {prompt: replace(reading, positions=reading.positions[:1]) for prompt, reading in run.alone}
-    firsts = ((each.prompt, replace(each.reading, positions=each.reading.positions[:1])) for each in drawn)
+    greedy = {
+        prompt: replace(reading, positions=reading.positions[:1]) for prompt, reading in run.alone
+    }
+    firsts = (
+        (each.prompt, replace(each.reading, positions=each.reading.positions[:1])) for each in drawn
+    )
     apart = {prompt for prompt, first in firsts if difference(greedy[prompt], first).shift > FAULT}
     return sum(max(greedy[prompt].positions[0].top.values()) < _SURE for prompt in apart)
 
@@ -117,7 +127,9 @@ def chances(place: Position, *, told: int, power: float) -> tuple[Chance, ...]:
 
     def event(above: float) -> Chance:
         share = math.fsum(math.exp(power * value) for value in top if value > above)
-        return Chance(happened=own > above, low=min(1.0, share / most), high=min(1.0, share / least))
+        return Chance(
+            happened=own > above, low=min(1.0, share / most), high=min(1.0, share / least)
+        )
 
     reached = zip(top, itertools.accumulate(shares), strict=True)
     last = top[-1] + _TIE
@@ -135,8 +147,12 @@ def repetitions(drawn: Iterable[Sample]) -> Iterator[Chance]:
         earlier, places = told.setdefault(each.prompt, {}), each.reading.positions
         tokens = tuple(place.token for place in places)
         if earlier:
-            yield Chance(happened=tokens in earlier, low=0.0, high=min(1.0, math.fsum(earlier.values())))
-        likely = math.exp(math.fsum(place.top.get(place.token, min(place.top.values())) for place in places))
+            yield Chance(
+                happened=tokens in earlier, low=0.0, high=min(1.0, math.fsum(earlier.values()))
+            )
+        likely = math.exp(
+            math.fsum(place.top.get(place.token, min(place.top.values())) for place in places)
+        )
         earlier[tokens] = max(likely, earlier.get(tokens, _LEAST_TOLD))
 
 

@@ -82,7 +82,9 @@ def figures(shift: Shift) -> dict[str, JsonValue]:
     return found
 
 
-def _bootstrap(groups: Sequence[Group], value: Callable[[Sequence[Group]], float], seed: int) -> Interval:
+def _bootstrap(
+    groups: Sequence[Group], value: Callable[[Sequence[Group]], float], seed: int
+) -> Interval:
     draw = random.Random(seed)
     values = sorted(value(draw.choices(groups, k=len(groups))) for _ in range(_RESAMPLES))
     tail = (1 - LEVEL) / 2

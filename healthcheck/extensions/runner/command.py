@@ -22,7 +22,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help=msg("how many NPU devices there must be (default: any)"),
     )
     parser.add_argument(
-        "--allow-none", action="store_true", help=msg("the machine is meant to have no NPUs: skip their checks")
+        "--allow-none",
+        action="store_true",
+        help=msg("the machine is meant to have no NPUs: skip their checks"),
     )
     parser.add_argument(
         "--stack",
@@ -58,5 +60,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 COMMAND = Command(
-    summary=msg("check that this machine can run adapters"), arguments=_arguments, run=_run, group=Group.CHECK
+    summary=msg("check that this machine can run adapters"),
+    arguments=_arguments,
+    run=_run,
+    group=Group.CHECK,
 )

@@ -28,7 +28,10 @@ class Ecc:
 
 def counters(machine: Machine, command: str, cards: tuple[int, ...]) -> tuple[Ecc, ...]:
     """The counters of these cards; cards without counters are left out."""
-    said = ((npu, machine.run(command, "info", "-t", "ecc", "-i", str(npu))) for npu in cards[:MAX_CARDS])
+    said = (
+        (npu, machine.run(command, "info", "-t", "ecc", "-i", str(npu)))
+        for npu in cards[:MAX_CARDS]
+    )
     return tuple(ecc for npu, output in said for ecc in parse(output.stdout, npu=npu))
 
 
@@ -51,7 +54,9 @@ def grown(old: tuple[Ecc, ...], new: tuple[Ecc, ...]) -> tuple[tuple[Ecc, str, i
 
 
 def _counts(pairs: Mapping[str, str]) -> dict[str, int]:
-    counts = ((name, whole(value)) for name, value in pairs.items() if name.lower().endswith(_ENDINGS))
+    counts = (
+        (name, whole(value)) for name, value in pairs.items() if name.lower().endswith(_ENDINGS)
+    )
     return {name: count for name, count in counts if count is not None}
 
 

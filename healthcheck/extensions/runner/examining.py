@@ -65,9 +65,14 @@ def _save(recorder: Recorder, file: Path, report: Report) -> None:
     """Write the recording, unless the machine did not even answer the first level: nothing could be judged."""
     if report.metrics:
         recorder.save(file)
-        said = msg("Recorded in {file}. Read it before you pass it on, then attach it to the issue.", file=file)
+        said = msg(
+            "Recorded in {file}. Read it before you pass it on, then attach it to the issue.",
+            file=file,
+        )
     else:
-        said = msg("Interrupted before the machine had answered: {file} was not written.", file=file)
+        said = msg(
+            "Interrupted before the machine had answered: {file} was not written.", file=file
+        )
     tell(said)
 
 
@@ -76,7 +81,10 @@ def _replay(options: argparse.Namespace) -> int:
     if options.save or options.soak:
         given = "--save" if options.save else "--soak"
         raise UsageError(
-            msg("{option} needs a machine, and --replay judges a recording: write one of them", option=given)
+            msg(
+                "{option} needs a machine, and --replay judges a recording: write one of them",
+                option=given,
+            )
         )
     recording = load(options.replay)
     asked = recording.asked
@@ -88,11 +96,15 @@ def _replay(options: argparse.Namespace) -> int:
     output.refuse_unwritable(options.json, options.junit, out=options.out)
     output.end_with_a_report()
     report = _watched(options, RecordedMachine(recording), wanted)
-    report = replace(report, provenance=_replayed(report.provenance, recording, options.replay.name))
+    report = replace(
+        report, provenance=_replayed(report.provenance, recording, options.replay.name)
+    )
     return output.publish(options, report, options.out).status
 
 
-def _replayed(provenance: Mapping[str, JsonValue], recording: Recording, name: str) -> dict[str, JsonValue]:
+def _replayed(
+    provenance: Mapping[str, JsonValue], recording: Recording, name: str
+) -> dict[str, JsonValue]:
     """The provenance with the source of the recording, and without the machine that the kit runs on."""
     kept = {key: value for key, value in provenance.items() if key not in _OF_THIS_MACHINE}
     source: dict[str, JsonValue] = {"file": name, "at": recording.at, "kit": recording.kit}
@@ -151,7 +163,9 @@ def _wanted(options: argparse.Namespace) -> Wanted:
             )
         )
     if options.npus and options.allow_none:
-        both = msg("--npus says that there are NPUs, --allow-none that there may be none: write one of them")
+        both = msg(
+            "--npus says that there are NPUs, --allow-none that there may be none: write one of them"
+        )
         raise UsageError(both)
     service = contract.service()
     stack = options.stack or service.release or ""
@@ -177,7 +191,11 @@ def _depth(options: argparse.Namespace) -> Depth:
         )
     if options.soak and options.level not in {None, Depth.SOAK.value}:
         raise UsageError(
-            msg("--soak is for --level {value}, not --level {level}", value=Depth.SOAK.value, level=options.level)
+            msg(
+                "--soak is for --level {value}, not --level {level}",
+                value=Depth.SOAK.value,
+                level=options.level,
+            )
         )
     chosen = Depth.SOAK if options.soak else Depth.MINUTES
     return Depth(options.level) if options.level else chosen

@@ -57,7 +57,9 @@ def _seconds(machine: WholeMachine, wanted: Wanted, progress: Progress) -> Runne
     """The facts that need no device: files, and queries of the driver."""
     asked = stacks.choose(wanted.stack).row if wanted.stack else None
     progress.update(msg("device nodes and npu-smi"))
-    nodes = tuple(entry for entry in machine.paths("/dev/davinci[0-9]*") if entry.path[12:].isdigit())
+    nodes = tuple(
+        entry for entry in machine.paths("/dev/davinci[0-9]*") if entry.path[12:].isdigit()
+    )
     smi = _smi(machine, expected=bool(nodes))
     cann = installed.cann(machine)
     progress.update("versions")
@@ -76,7 +78,9 @@ def _seconds(machine: WholeMachine, wanted: Wanted, progress: Progress) -> Runne
         row=asked or stacks.nearest(versions(software, cann)),
         ecc=ecc.counters(machine, smi.command, smi.cards),
         links=_links(machine, smi, nodes),
-        neighbours=neighbours(machine.run(smi.command, "info", "-t", "topo").stdout) if smi.chips else (),
+        neighbours=neighbours(machine.run(smi.command, "info", "-t", "topo").stdout)
+        if smi.chips
+        else (),
     )
 
 
@@ -106,12 +110,17 @@ def _smi(machine: Machine, *, expected: bool) -> Smi:
     except SmiError as error:
         return replace(smi, complaint=str(error))
     smi = replace(smi, table=table)
-    boards = ((npu, machine.run(command, "info", "-t", "board", "-i", str(npu))) for npu in smi.cards[:MAX_BOARDS])
+    boards = (
+        (npu, machine.run(command, "info", "-t", "board", "-i", str(npu)))
+        for npu in smi.cards[:MAX_BOARDS]
+    )
     return replace(
         smi,
         mapping=npu_smi_queries.mapping(machine.run(command, "info", "-m").stdout),
         boards={npu: npu_smi_queries.fields(said.stdout) for npu, said in boards},
-        memory_holders=_memory_holders(machine, command, table) if table.holders is None else table.holders,
+        memory_holders=_memory_holders(machine, command, table)
+        if table.holders is None
+        else table.holders,
     )
 
 
@@ -119,7 +128,9 @@ def _memory_holders(machine: Machine, command: str, table: Table) -> tuple[Holde
     """The processes with memory on the chips, queried one by one if the table of chips does not list them."""
     found: list[Holder] = []
     for chip in table.chips[:MAX_BOARDS]:
-        said = machine.run(command, "info", "-t", "proc-mem", "-i", str(chip.npu), "-c", str(chip.chip))
+        said = machine.run(
+            command, "info", "-t", "proc-mem", "-i", str(chip.npu), "-c", str(chip.chip)
+        )
         found += npu_smi_queries.process_memory(said.stdout, npu=chip.npu, chip=chip.chip)
     return tuple(found)
 
@@ -142,7 +153,10 @@ def _host(machine: WholeMachine, *, measured: bool, progress: Progress) -> Host:
         port_holders=machine.port_holders(contract.PORT),
         variables=variables,
         accelerators=_accelerators(machine),
-        gpus=tuple(entry.path for entry in (*machine.paths("/dev/nvidia[0-9]*"), *machine.paths("/dev/kfd"))),
+        gpus=tuple(
+            entry.path
+            for entry in (*machine.paths("/dev/nvidia[0-9]*"), *machine.paths("/dev/kfd"))
+        ),
         processors=processors(machine),
         memory=host_memory(machine),
     )
@@ -156,10 +170,16 @@ def _container(machine: Machine) -> str:
     if machine.paths("/run/.containerenv"):
         return "Podman"
     groups = machine.read("/proc/1/cgroup") or ""
-    return next((word for word in ("docker", "kubepods", "containerd", "lxc") if word in groups), "")
+    return next(
+        (word for word in ("docker", "kubepods", "containerd", "lxc") if word in groups), ""
+    )
 
 
 def _accelerators(machine: Machine) -> tuple[str, ...]:
     lines = (line.split() for line in (machine.read("/proc/bus/pci/devices") or "").splitlines())
     found = (words[1].lower() for words in lines if len(words) > 1)
-    return tuple(f"{word[:4]}:{word[4:]}" for word in found if word.startswith(_ASCEND_ON_PCI) and len(word) == 8)
+    return tuple(
+        f"{word[:4]}:{word[4:]}"
+        for word in found
+        if word.startswith(_ASCEND_ON_PCI) and len(word) == 8
+    )

@@ -35,7 +35,9 @@ class HostMemory:
 
 def host_memory(machine: Machine) -> HostMemory:
     """The memory of the machine, and the lowest limit for this process."""
-    total_kib = whole(value_after(machine.read("/proc/meminfo") or "", "MemTotal:").removesuffix("kB"))
+    total_kib = whole(
+        value_after(machine.read("/proc/meminfo") or "", "MemTotal:").removesuffix("kB")
+    )
     limit_bytes, limit_file = min(_limits(machine), default=(None, ""))
     return HostMemory(
         total_bytes=None if total_kib is None else total_kib * 1024,

@@ -26,7 +26,12 @@ def soak(seen: Soak) -> dict[str, JsonValue]:
         f"device {device}": [[at_s, round(speed, 3)] for at_s, speed in seen.speeds(device)]
         for device in range(min(seen.count, MAX_DEVICES))
     }
-    return {"asked_s": seen.asked_s, "lasted_s": seen.lasted_s, "tflops": speeds, "celsius": dict(heat)}
+    return {
+        "asked_s": seen.asked_s,
+        "lasted_s": seen.lasted_s,
+        "tflops": speeds,
+        "celsius": dict(heat),
+    }
 
 
 def _named(facts: RunnerFacts) -> dict[str, str]:

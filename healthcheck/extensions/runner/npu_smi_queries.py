@@ -10,7 +10,8 @@ from itertools import islice
 from healthcheck.machine.npu_smi import MAX_CHIPS, MAX_HOLDERS, Holder, whole
 
 _PROCESS = re.compile(
-    r"^[ \t]*Process id:[ \t]*([0-9]{1,12})[ \t]*Process name:(.*?)(?:Process memory\(MB\):(.*))?$", re.MULTILINE
+    r"^[ \t]*Process id:[ \t]*([0-9]{1,12})[ \t]*Process name:(.*?)(?:Process memory\(MB\):(.*))?$",
+    re.MULTILINE,
 )
 _COLUMNS = ("NPU ID", "Slot ID", "Chip ID", "Chip Logic ID", "Chip Phy-ID", "Chip Name")
 

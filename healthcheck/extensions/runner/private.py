@@ -16,10 +16,15 @@ KEPT_ACCOUNTS = frozenset({"root", "HwHiAiUser", "docker", "nobody", "nogroup", 
 """Accounts of users and groups that exist on many machines; the checks need them."""
 _SHAPES = (
     (re.compile(r"\b[\w.+-]+@[\w-]+\.[\w.-]+\b"), REMOVED),
-    (re.compile(r"(?mi)^(\s*(?:[\w ]*Serial Number|SN|[VN]?Die ID|UUID)\s*:\s*).+$"), rf"\1{REMOVED}"),
+    (
+        re.compile(r"(?mi)^(\s*(?:[\w ]*Serial Number|SN|[VN]?Die ID|UUID)\s*:\s*).+$"),
+        rf"\1{REMOVED}",
+    ),
     (re.compile(r"(?m)^(\s*User(?:Name|Group)\s*=\s*)(?!HwHiAiUser\b).+$"), rf"\1{REMOVED}"),
     (
-        re.compile(r"(://)(?:removed@)?(?!localhost\b|127\.|\[::1\]|0\.0\.0\.0|removed)[^/\s:,;'\"]+"),
+        re.compile(
+            r"(://)(?:removed@)?(?!localhost\b|127\.|\[::1\]|0\.0\.0\.0|removed)[^/\s:,;'\"]+"
+        ),
         rf"\1{REMOVED}",
     ),
     (re.compile(r"/(home|Users)/[^/\s:'\"]+"), rf"/\1/{REMOVED}"),

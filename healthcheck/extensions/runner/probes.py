@@ -95,7 +95,9 @@ def torch(output: Output) -> Torch:
 
 
 def _devices(said: Iterable[Step]) -> Iterator[Device]:
-    places = [place for name in ("begin", "device", "product") for place in named(said, name, _Place)]
+    places = [
+        place for name in ("begin", "device", "product") for place in named(said, name, _Place)
+    ]
     known = {device.index: device for device in named(said, "device", Device)}
     products = named(said, "product", Product)
     for index in dict.fromkeys(place.index for place in places if place.index is not None):
@@ -172,4 +174,6 @@ def _readings(tables: Iterable[_Table]) -> Iterator[Reading]:
     for each in tables:
         with contextlib.suppress(SmiError):
             for chip in npu_smi.parse("\n".join(each.rows)).chips:
-                yield Reading(at_s=each.at_s, npu=chip.npu, chip=chip.chip, temperature_c=chip.temperature_c)
+                yield Reading(
+                    at_s=each.at_s, npu=chip.npu, chip=chip.chip, temperature_c=chip.temperature_c
+                )

@@ -29,7 +29,9 @@ class RealWholeMachine(RealMachine):
             found = os.statvfs(path)
         except OSError:
             return None
-        return Space(total_bytes=found.f_blocks * found.f_frsize, free_bytes=found.f_bavail * found.f_frsize)
+        return Space(
+            total_bytes=found.f_blocks * found.f_frsize, free_bytes=found.f_bavail * found.f_frsize
+        )
 
     def read_speed(self, folder: str) -> ReadSpeed | None:
         largest = _largest_file(folder)

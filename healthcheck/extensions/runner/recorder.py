@@ -57,7 +57,9 @@ class Recorder:
         try:
             write_atomically(path, json_text.dump(self.recording))
         except OSError as error:
-            raise KitFailure(msg("cannot write {path}: {reason}", path=path, reason=reason_of(error))) from error
+            raise KitFailure(
+                msg("cannot write {path}: {reason}", path=path, reason=reason_of(error))
+            ) from error
 
     def run(self, *command: str, timeout_s: float = 20.0) -> Output:
         output = self._machine.run(*command, timeout_s=timeout_s)

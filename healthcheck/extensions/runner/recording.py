@@ -102,7 +102,10 @@ def load(path: Path) -> Recording:
         ) from error
     if not numbers_fit:
         raise UsageError(
-            msg("{path} is not a recording of runner --save: it has a number beyond 64 bits", path=path)
+            msg(
+                "{path} is not a recording of runner --save: it has a number beyond 64 bits",
+                path=path,
+            )
         )
     if recording.schema != SCHEMA:
         raise UsageError(
@@ -116,7 +119,11 @@ def load(path: Path) -> Recording:
     lacking = _lacking(recording)
     if lacking:
         raise UsageError(
-            msg("{path} is not a whole recording of runner --save: it lacks {lacking}", path=path, lacking=lacking)
+            msg(
+                "{path} is not a whole recording of runner --save: it lacks {lacking}",
+                path=path,
+                lacking=lacking,
+            )
         )
     return recording
 

@@ -163,7 +163,9 @@ class RunnerFacts:
 
         A container sees the host's PCI bus; if no NPU is wanted, a card outside the container does not count.
         """
-        given = self.nodes or self.smi.chips or self.torch.count or _HELD_BY_ANOTHER in self.smi.codes
+        given = (
+            self.nodes or self.smi.chips or self.torch.count or _HELD_BY_ANOTHER in self.smi.codes
+        )
         meant_without = self.wanted.allow_none and self.host.container
         return bool(given or (self.host.accelerators and not meant_without))
 

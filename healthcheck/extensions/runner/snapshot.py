@@ -52,14 +52,19 @@ def load(path: Path) -> Snapshot:
     try:
         found = json_text.load_as(read_bounded(path, MAX_FILE_BYTES), _Report).metrics.machine
     except JsonError as error:
-        raise UsageError(msg("{path} is not a report.json of runner: {error}", path=path, error=error)) from error
+        raise UsageError(
+            msg("{path} is not a report.json of runner: {error}", path=path, error=error)
+        ) from error
     if found is None:
         lacking = msg(
-            "{path} has no record of a machine: name the report.json of an earlier `runner --out`", path=path
+            "{path} has no record of a machine: name the report.json of an earlier `runner --out`",
+            path=path,
         )
         raise UsageError(lacking)
     if max(len(found.facts), len(found.counters)) > MAX_ENTRIES:
-        raise UsageError(msg("{path} has more than {max_entries} entries", path=path, max_entries=MAX_ENTRIES))
+        raise UsageError(
+            msg("{path} has more than {max_entries} entries", path=path, max_entries=MAX_ENTRIES)
+        )
     return found
 
 

@@ -63,7 +63,9 @@ class Trial:
     @property
     def ending(self) -> str:
         """How the program ended, for a trial that lacks a result."""
-        return self.output.trouble or msg("the program ended with status {status}", status=self.output.status)
+        return self.output.trouble or msg(
+            "the program ended with status {status}", status=self.output.status
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

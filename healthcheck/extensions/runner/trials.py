@@ -64,7 +64,9 @@ def pairs(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFac
         return facts
     progress.update(msg("an all-reduce over each pair of {world} devices", world=world))
     try:
-        output = machine.python(children.PAIRS, str(world), sourced=facts.cann.scripts, timeout_s=PAIRS_S)
+        output = machine.python(
+            children.PAIRS, str(world), sourced=facts.cann.scripts, timeout_s=PAIRS_S
+        )
     except KeyboardInterrupt:
         return replace(facts, stopped="interrupted")
     if _is_unrecorded(facts, output):
@@ -77,12 +79,18 @@ def soak(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFact
     world, asked_s = working(facts), facts.wanted.soak_s
     if world:
         progress.update(
-            msg("the same products on {world} devices for {soak_s:g} min", world=world, soak_s=asked_s / 60)
+            msg(
+                "the same products on {world} devices for {soak_s:g} min",
+                world=world,
+                soak_s=asked_s / 60,
+            )
         )
         words = (f"{asked_s:g}", str(world), str(PRODUCT_SIZE), facts.smi.command)
         limit_s = asked_s + BEFORE_SOAK_S
         try:
-            output = machine.python(children.SOAK, *words, sourced=facts.cann.scripts, timeout_s=limit_s)
+            output = machine.python(
+                children.SOAK, *words, sourced=facts.cann.scripts, timeout_s=limit_s
+            )
         except Interrupted as cut:
             output, facts = cut.output, replace(facts, stopped="interrupted")
         if _is_unrecorded(facts, output):

@@ -46,7 +46,9 @@ def needs_depth(facts: RunnerFacts, depth: Depth) -> None:
     if facts.reached < depth and facts.wanted.replay:
         raise NotApplicable(facts.stopped or NOT_TRIED)
     if facts.reached < depth:
-        raise NotApplicable(facts.stopped or msg("this is tried at --level {value}", value=depth.value))
+        raise NotApplicable(
+            facts.stopped or msg("this is tried at --level {value}", value=depth.value)
+        )
 
 
 def npus(number: int) -> str:
@@ -62,7 +64,9 @@ def chip_name(chip: Chip) -> str:
 def opening(node: Entry) -> str:
     """The repair of a device node that is closed to this user."""
     group = node.group or "HwHiAiUser"
-    return msg("as root: usermod -a -G {group} USER, then log in again; or run as root", group=group)
+    return msg(
+        "as root: usermod -a -G {group} USER, then log in again; or run as root", group=group
+    )
 
 
 def listed(items: list[str], most: int = 8) -> str:

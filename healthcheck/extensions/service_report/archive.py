@@ -33,7 +33,15 @@ MAX_LINES = 120_000
 MAX_DIRECTORY_BYTES = 4 * 2**20
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """For other methods, zipfile unpacks the whole content of a few bytes, possibly gigabytes, before returning any."""
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OverflowError, OSError)
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    OverflowError,
+    OSError,
+)
 _READ = frozenset({".json", ".jsonl", ".csv", ".py"})
 
 
@@ -63,8 +71,14 @@ def open_reports(path: Path) -> tuple[ReportFiles, ...]:
     elif path.is_file():
         entries = _of_zip(path)
     else:
-        found = msg("it is neither a folder nor a file") if path.exists() else msg("there is nothing of that name")
-        raise UsageError(msg("{path}: {found}; {expected}", path=path, found=found, expected=EXPECTED))
+        found = (
+            msg("it is neither a folder nor a file")
+            if path.exists()
+            else msg("there is nothing of that name")
+        )
+        raise UsageError(
+            msg("{path}: {found}; {expected}", path=path, found=found, expected=EXPECTED)
+        )
     by_root: dict[str, dict[str, bytes]] = {}
     passed_over, total, lines = list[str](), 0, 0
     for name, data, why_not in entries:
@@ -89,10 +103,18 @@ def open_reports(path: Path) -> tuple[ReportFiles, ...]:
             )
         if lines > MAX_LINES:
             raise UsageError(
-                msg("{path} holds more than {max_lines} lines: no such report", path=path, max_lines=MAX_LINES)
+                msg(
+                    "{path} holds more than {max_lines} lines: no such report",
+                    path=path,
+                    max_lines=MAX_LINES,
+                )
             )
     if not by_root:
-        seen = msg("; passed over: {passed_over}", passed_over=joined("; ", passed_over[:3])) if passed_over else ""
+        seen = (
+            msg("; passed over: {passed_over}", passed_over=joined("; ", passed_over[:3]))
+            if passed_over
+            else ""
+        )
         raise UsageError(
             msg(
                 "{path} has none of a report's folders ({folders}){seen}; {expected}",
@@ -103,7 +125,9 @@ def open_reports(path: Path) -> tuple[ReportFiles, ...]:
             )
         )
     passed = tuple(passed_over)
-    return tuple(ReportFiles(root=r, files=files, passed_over=passed) for r, files in sorted(by_root.items()))
+    return tuple(
+        ReportFiles(root=r, files=files, passed_over=passed) for r, files in sorted(by_root.items())
+    )
 
 
 def _place(name: str) -> tuple[str, str] | None:
@@ -176,7 +200,11 @@ def _of_zip(path: Path) -> Iterator[tuple[str, bytes, str]]:
                 yield entry.filename, data, why_not
     except (zipfile.BadZipFile, NotImplementedError, OSError, OverflowError, ValueError) as error:
         raise UsageError(
-            msg("{path} is not a complete zip file ({error}): download it again", path=path, error=error)
+            msg(
+                "{path} is not a complete zip file ({error}): download it again",
+                path=path,
+                error=error,
+            )
         ) from error
 
 
@@ -185,7 +213,9 @@ def _begins_like_a_zip(path: Path) -> bool:
         with path.open("rb") as file:
             return b"PK".startswith(file.read(2))
     except OSError as error:
-        raise UsageError(msg("cannot read {path}: {reason}", path=path, reason=reason_of(error))) from error
+        raise UsageError(
+            msg("cannot read {path}: {reason}", path=path, reason=reason_of(error))
+        ) from error
 
 
 def _unsafe(entry: zipfile.ZipInfo) -> str:
@@ -198,7 +228,11 @@ def _unsafe(entry: zipfile.ZipInfo) -> str:
         return msg("a link")
     if entry.flag_bits & 1:
         return msg("encrypted")
-    return "" if entry.compress_type in _METHODS else msg("not packed with deflate: unpack it, and name the folder")
+    return (
+        ""
+        if entry.compress_type in _METHODS
+        else msg("not packed with deflate: unpack it, and name the folder")
+    )
 
 
 def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> tuple[bytes, str]:

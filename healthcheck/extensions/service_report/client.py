@@ -29,7 +29,11 @@ OPTION = "--aisbench-python"
 REPORTS, DATA, LOG = "aisbench", "aisbench-problems", "aisbench.log"
 """In the folder of the run."""
 INTERRUPTED = msg("interrupted")
-_MODULE, _DISTRIBUTION, _PROGRAM = "ais_bench.benchmark.cli.main", "ais-bench-benchmark", "ais_bench"
+_MODULE, _DISTRIBUTION, _PROGRAM = (
+    "ais_bench.benchmark.cli.main",
+    "ais-bench-benchmark",
+    "ais_bench",
+)
 _INSTALL = "python3 -m venv aisbench && aisbench/bin/pip install ais-bench-benchmark 'pyarrow<20' 'setuptools<80'"
 """With a newer pyarrow its first command fails on numpy; a newer setuptools lacks pkg_resources."""
 _KEPT = ("HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "LD_LIBRARY_PATH", "AIS_BENCH_DATASETS_CACHE")
@@ -38,7 +42,9 @@ _BLOCK_BYTES, _TAIL_BYTES, _MOST_LOG_BYTES = 2**16, 2**14, 16 * 2**20
 _GRACE_S = 10.0
 """After Ctrl-C AISBench writes the answers so far, and removes its shared memory."""
 _BAR = re.compile(r"Progress: +\d+%\|[^|\n]*\| (\d{1,9})/(\d{1,9}) ")
-_ERROR = re.compile(r"^(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception): .*|^.*: No module named .*", re.MULTILINE)
+_ERROR = re.compile(
+    r"^(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception): .*|^.*: No module named .*", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,16 @@ def run(client: Client, asked: ClientTask, url: str, folder: Path, progress: Pro
     with tempfile.TemporaryDirectory(prefix=files.prefix(), ignore_cleanup_errors=True) as scratch:
         configure(asked, url, Path(scratch), folder / DATA)
         words = (
-            *(*client.command, "--models", NAME, "--datasets", NAME, "--config-dir", scratch, "--debug"),
+            *(
+                *client.command,
+                "--models",
+                NAME,
+                "--datasets",
+                NAME,
+                "--config-dir",
+                scratch,
+                "--debug",
+            ),
             *("--work-dir", str((folder / REPORTS).absolute())),
         )
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
@@ -90,7 +105,11 @@ def run(client: Client, asked: ClientTask, url: str, folder: Path, progress: Pro
             process = started(words, cwd=scratch, env=kept, stderr=subprocess.STDOUT)
         except OSError as error:
             raise Blocked(
-                msg("{command} cannot be run: {reason}", command=client.command[0], reason=reason_of(error))
+                msg(
+                    "{command} cannot be run: {reason}",
+                    command=client.command[0],
+                    reason=reason_of(error),
+                )
             ) from error
         try:
             in_time = _follow(process, folder / LOG, time.monotonic() + client.deadline_s, progress)
@@ -100,7 +119,11 @@ def run(client: Client, asked: ClientTask, url: str, folder: Path, progress: Pro
             _end(process)
     if not in_time:
         return msg("no end within {deadline_s:g} s", deadline_s=client.deadline_s)
-    return msg("AISBench ended with status {status}", status=process.returncode) if process.returncode else ""
+    return (
+        msg("AISBench ended with status {status}", status=process.returncode)
+        if process.returncode
+        else ""
+    )
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -129,7 +152,9 @@ def _follow(process: subprocess.Popen[bytes], log: Path, end: float, progress: P
             for bar in (_BAR.findall(tail.decode("utf-8", "replace")) if block else ())[-1:]:
                 done, total = map(int, bar)
                 began = began if done else time.monotonic()
-                progress.update(_line(done, total, time.monotonic() - began), done=min(done, total), total=total)
+                progress.update(
+                    _line(done, total, time.monotonic() - began), done=min(done, total), total=total
+                )
     return False
 
 

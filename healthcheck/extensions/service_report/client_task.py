@@ -78,7 +78,9 @@ def of_options(asked: ProbeOptions) -> ClientTask:
     """
     allowed = _SETTINGS | ({"reference"} if asked.reference else _PROBLEMS)
     if foreign := sorted(given(asked).keys() - allowed):
-        raise UsageError(msg("--client takes no {names} here: leave it out", names=", ".join(foreign)))
+        raise UsageError(
+            msg("--client takes no {names} here: leave it out", names=", ".join(foreign))
+        )
     if asked.reference:
         base = like(load(Path(asked.reference)))
     else:
@@ -91,7 +93,9 @@ def of_options(asked: ProbeOptions) -> ClientTask:
             problems=asked.problems,
             bank=_own_problems(asked),
         )
-    return replace(base, **{name: value for name, value in given(asked).items() if name in _SETTINGS})
+    return replace(
+        base, **{name: value for name, value in given(asked).items() if name in _SETTINGS}
+    )
 
 
 def like(run: ProbeRun) -> ClientTask:
@@ -100,7 +104,11 @@ def like(run: ProbeRun) -> ClientTask:
     Raises:
         UsageError: AISBench's grader cannot judge them.
     """
-    same = {each.name: getattr(run.settings, each.name) for each in fields(ClientTask) if each.name in _SETTINGS}
+    same = {
+        each.name: getattr(run.settings, each.name)
+        for each in fields(ClientTask)
+        if each.name in _SETTINGS
+    }
     return ClientTask(**same, bank=_gradable(run.problems), probe=run)
 
 
@@ -136,7 +144,10 @@ def configure(asked: ClientTask, url: str, scratch: Path, data: Path) -> None:
     sampling = {"num_return_sequences": asked.samples, "temperature": asked.temperature}
     dataset: dict[str, object] = {}
     if asked.bank:
-        rows = [json_text.dump_line({"question": each.question, "answer": gold(each)}) for each in asked.bank]
+        rows = [
+            json_text.dump_line({"question": each.question, "answer": gold(each)})
+            for each in asked.bank
+        ]
         data.mkdir(parents=True)
         for split in ("train", "test"):
             (data / f"{split}.jsonl").write_bytes(b"".join(rows))
@@ -144,7 +155,13 @@ def configure(asked: ClientTask, url: str, scratch: Path, data: Path) -> None:
         dataset = {"path": str(data.absolute()), "abbr": family}
     most = len(asked.bank) or asked.problems
     limit = {"test_range": f"[0:{most}]"} if most else {}
-    for folder, text, changes in (("models", _MODEL, (model, sampling)), ("datasets", _DATASET, (dataset, limit))):
+    for folder, text, changes in (
+        ("models", _MODEL, (model, sampling)),
+        ("datasets", _DATASET, (dataset, limit)),
+    ):
         (scratch / folder).mkdir()
-        said = (ascii({name: value for name, value in each.items() if value is not None}) for each in changes)
+        said = (
+            ascii({name: value for name, value in each.items() if value is not None})
+            for each in changes
+        )
         (scratch / folder / f"{NAME}.py").write_text(text.format(*said), "utf-8")

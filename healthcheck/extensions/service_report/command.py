@@ -21,7 +21,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
             3: msg("nothing in the report allows it; for a report.json: inconclusive"),
         }
     )
-    report = msg("the zip file of the service, or the folder it was unpacked to; or a report.json of npu-adapter")
+    report = msg(
+        "the zip file of the service, or the folder it was unpacked to; or a report.json of npu-adapter"
+    )
     parser.add_argument("report", type=place, metavar="REPORT", help=report)
     output.json_argument(parser, msg("everything"))
     output.verbose_argument(parser)
@@ -34,5 +36,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 COMMAND = Command(
-    summary=msg("read a report of the service and recompute it"), arguments=arguments, run=_run, group=Group.EXPLAIN
+    summary=msg("read a report of the service and recompute it"),
+    arguments=arguments,
+    run=_run,
+    group=Group.EXPLAIN,
 )

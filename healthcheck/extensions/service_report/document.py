@@ -27,7 +27,9 @@ def load(path: Path) -> Report:
         UsageError: the file cannot be read, or this kit did not write it.
     """
     try:
-        document = json_text.load_few(files.read_bounded(path, MAX_BYTES), ReportDocument, MOST_VALUES)
+        document = json_text.load_few(
+            files.read_bounded(path, MAX_BYTES), ReportDocument, MOST_VALUES
+        )
     except JsonError as error:
         raise UsageError(
             msg("{path} is not a report.json of npu-adapter: {error}", path=path, error=error)

@@ -57,7 +57,11 @@ def read(data: bytes) -> tuple[list[Record], int]:
 
 def _of_line(line: bytes) -> Record | None:
     try:
-        return _record(json_text.load_few(line, Written, MAX_VALUES)) if len(line) <= MAX_LINE_BYTES else None
+        return (
+            _record(json_text.load_few(line, Written, MAX_VALUES))
+            if len(line) <= MAX_LINE_BYTES
+            else None
+        )
     except JsonError:
         return None
 

@@ -27,7 +27,12 @@ from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg
 from healthcheck.text.tables import aligned
 
-_LABELS = {Level.FAIL: msg("fault"), Level.UNSETTLED: msg("open"), Level.WARN: msg("look"), Level.NOTE: msg("note")}
+_LABELS = {
+    Level.FAIL: msg("fault"),
+    Level.UNSETTLED: msg("open"),
+    Level.WARN: msg("look"),
+    Level.NOTE: msg("note"),
+}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -111,7 +116,9 @@ def _table(reading: Reading) -> Iterator[str]:
         msg("AISBench printed"): shown,
         msg("AISBench would print"): {} if shown else reading.emulated or {},
         msg("true"): column(reading.truth, reading.repeats),
-        msg("answered requests only"): column(reading.answered, reading.repeats) if reading.unanswered else {},
+        msg("answered requests only"): column(reading.answered, reading.repeats)
+        if reading.unanswered
+        else {},
         msg("true, regraded"): column(reading.regraded, reading.repeats),
     }
     if not any(columns.values()):
@@ -156,8 +163,15 @@ def column(summary: Summary | None, repeats: int) -> dict[str, str]:
     n = summary.repeats
     names = {accuracy_name(repeats): accuracy_name(n)}
     if repeats > 1:
-        names |= {f"avg@{repeats}": f"avg@{n}", **{name: name for name in (f"pass@{n}", f"cons@{n}")}}
-    return {row: _percent(estimate) for row, name in names.items() if (estimate := summary.estimate(name))}
+        names |= {
+            f"avg@{repeats}": f"avg@{n}",
+            **{name: name for name in (f"pass@{n}", f"cons@{n}")},
+        }
+    return {
+        row: _percent(estimate)
+        for row, name in names.items()
+        if (estimate := summary.estimate(name))
+    }
 
 
 def _percent(estimate: Estimate) -> str:
@@ -165,7 +179,11 @@ def _percent(estimate: Estimate) -> str:
 
 
 def _said(remark: Finding) -> str:
-    return msg("{said}. {fix}", said=sentence(remark), fix=remark.fix) if remark.fix else sentence(remark)
+    return (
+        msg("{said}. {fix}", said=sentence(remark), fix=remark.fix)
+        if remark.fix
+        else sentence(remark)
+    )
 
 
 def _task_json(reading: Reading) -> dict[str, object]:

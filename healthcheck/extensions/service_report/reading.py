@@ -151,7 +151,10 @@ def _grid(task: ClientTask, rule: Rule) -> tuple[tuple[Graded, ...], ...]:
     by_problem: defaultdict[int, list[Answered]] = defaultdict(list)
     for answer in task.answered:
         by_problem[answer.id].append(answer)
-    questions = {answer.id: _problem(answer) for answer in {answer.id: answer for answer in task.answered}.values()}
+    questions = {
+        answer.id: _problem(answer)
+        for answer in {answer.id: answer for answer in task.answered}.values()
+    }
     rows = []
     for problem in range(problems):
         known: list[Answered | None] = [*by_problem[problem][:repeats]]
@@ -181,9 +184,13 @@ def _problem(answered: Answered) -> Problem | None:
     """The problem for the kit's grader; None without an answer to compare with."""
     answer = client_gold(answered.gold).strip()
     kind = golds.kind_of(answer)
-    problem = Problem(id=f"report-{answered.id}", family="report", tier="", question="", answer=answer, kind=kind)
+    problem = Problem(
+        id=f"report-{answered.id}", family="report", tier="", question="", answer=answer, kind=kind
+    )
     if answered.references:
-        return replace(problem, kind=AnswerKind.SOFT, references=tuple(r.answer for r in answered.references))
+        return replace(
+            problem, kind=AnswerKind.SOFT, references=tuple(r.answer for r in answered.references)
+        )
     return problem if answer and kind is not AnswerKind.EXPRESSION else None
 
 
@@ -197,7 +204,13 @@ def _rule(task: ClientTask) -> Rule | None:
     if task.evaluator:
         return _by_number if "Gsm8k" in task.evaluator else None
     golds = [client_gold(answer.gold).strip() for answer in task.answered]
-    return _by_references if soft else _by_number if any(_WHOLE.fullmatch(gold) for gold in golds) else None
+    return (
+        _by_references
+        if soft
+        else _by_number
+        if any(_WHOLE.fullmatch(gold) for gold in golds)
+        else None
+    )
 
 
 def _by_number(answer: Answered) -> tuple[str, float]:

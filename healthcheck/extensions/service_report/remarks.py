@@ -58,12 +58,18 @@ def _failures(reading: Reading) -> Iterator[Finding]:
             seen += msg("; the summary has “-”: every request failed")
         if lost:
             seen += msg(", though the report's own figures were made from some")
-        look = msg("look into logs/infer for the first error, and run `npu-adapter verify` on the repository")
+        look = msg(
+            "look into logs/infer for the first error, and run `npu-adapter verify` on the repository"
+        )
         expected = msg("predictions to recompute the figures from")
         yield fail(expected=expected, seen=seen, fix=_AGAIN if lost else look)
     if reading.grid and reading.unanswered:
         problems, repeats = len(reading.grid), reading.repeats
-        hurt = [i for i, row in enumerate(reading.grid) if any(sample.answered is None for sample in row)]
+        hurt = [
+            i
+            for i, row in enumerate(reading.grid)
+            if any(sample.answered is None for sample in row)
+        ]
         expected = msg(
             "{total} predictions ({grid} problems × {repeats})",
             total=problems * repeats,
@@ -77,13 +83,18 @@ def _failures(reading: Reading) -> Iterator[Finding]:
             counted_as=_counted_as(reading),
             reasons=msg("; errors: ") + reasons if reasons else "",
         )
-        fix = msg("find out why the server did not answer; the column “answered requests only” is without them")
+        fix = msg(
+            "find out why the server did not answer; the column “answered requests only” is without them"
+        )
         if task.damaged_lines or reading.problems_implied is None:
-            fix = msg("download the report again; until then trust the column “answered requests only”")
+            fix = msg(
+                "download the report again; until then trust the column “answered requests only”"
+            )
         yield fail(expected=expected, seen=seen, fix=fix)
     elif reading.grid and task.failed:
         again = msg(
-            "{failed} requests failed first and were answered when the run was resumed", failed=len(task.failed)
+            "{failed} requests failed first and were answered when the run was resumed",
+            failed=len(task.failed),
         )
         yield note(again)
 
@@ -96,7 +107,9 @@ def _counted_as(reading: Reading) -> str:
             damaged_lines=lines,
         )
     if reading.problems_implied is None:
-        return msg("the printed figures were made with other predictions than these; “true” counts them as wrong")
+        return msg(
+            "the printed figures were made with other predictions than these; “true” counts them as wrong"
+        )
     return msg("AISBench counted them as wrong answers and shows no failures")
 
 
@@ -108,7 +121,9 @@ def _figures(reading: Reading) -> Iterator[Finding]:
             printed=_row(task.printed),
             recomputed=_row(reading.emulated or {}),
         )
-        fix = msg("the results are older than the predictions, or files are missing: evaluate again (--mode eval)")
+        fix = msg(
+            "the results are older than the predictions, or files are missing: evaluate again (--mode eval)"
+        )
         yield warn(expected=msg("figures that follow from the predictions"), seen=seen, fix=fix)
     elif more := reading.problems_implied:
         seen = plural(
@@ -117,14 +132,25 @@ def _figures(reading: Reading) -> Iterator[Finding]:
             more,
             n=more,
         )
-        expected, fix = msg("a prediction of every problem"), msg("find out why the server did not answer them")
+        expected, fix = (
+            msg("a prediction of every problem"),
+            msg("find out why the server did not answer them"),
+        )
         yield warn(expected=expected, seen=seen, fix=fix)
     written = printed(task.results or {})
-    stale = {name for name in written.keys() & task.printed.keys() if written[name] != task.printed[name]}
+    stale = {
+        name for name in written.keys() & task.printed.keys() if written[name] != task.printed[name]
+    }
     if stale:
         expected = msg("a summary of the results file")
-        seen = msg("{stale} differ between the newest summary and results", stale=", ".join(sorted(stale)))
-        yield warn(expected=expected, seen=seen, fix=msg("trust the results file, or better the predictions"))
+        seen = msg(
+            "{stale} differ between the newest summary and results", stale=", ".join(sorted(stale))
+        )
+        yield warn(
+            expected=expected,
+            seen=seen,
+            fix=msg("trust the results file, or better the predictions"),
+        )
 
 
 def _grouping(reading: Reading) -> Iterator[Finding]:
@@ -159,7 +185,9 @@ def _reasoning(reading: Reading) -> Iterator[Finding]:
     samples = reading.samples
     opened = [s for s in samples if s.answered and reasoning_cut_off(s.answered.text)]
     closed = [s for s in samples if s.answered and "</think>" in s.answered.text]
-    untagged = [s for s in samples if s.answered and s.answered.text and "</think>" not in s.answered.text]
+    untagged = [
+        s for s in samples if s.answered and s.answered.text and "</think>" not in s.answered.text
+    ]
     limit = reading.task.setting("max_out_len")
     where = f" (max_out_len={limit})" if limit is not None else ""
     cut = opened or (untagged if len(closed) > MOSTLY_THINKING * len(samples) else [])
@@ -175,7 +203,9 @@ def _reasoning(reading: Reading) -> Iterator[Finding]:
             where=where,
             client=sum(s.client for s in cut),
         )
-        fix = msg("a shorter chain of thought, or more room for tokens: this is not the model's accuracy")
+        fix = msg(
+            "a shorter chain of thought, or more room for tokens: this is not the model's accuracy"
+        )
         yield warn(expected=expected, seen=seen, fix=fix)
 
 
@@ -197,17 +227,26 @@ def _texts(reading: Reading) -> Iterator[Finding]:
         fix = msg("look into the server's log; check the chat template and the end-of-text token")
         yield warn(expected=msg("a text from every answered request"), seen=seen, fix=fix)
     looked_at = texts[:: max(1, len(texts) // _LOOKED_AT)]
-    broken = Counter(_LOOKS[flag] for answer in looked_at for flag in flags(answer.text) if flag in _LOOKS)
+    broken = Counter(
+        _LOOKS[flag] for answer in looked_at for flag in flags(answer.text) if flag in _LOOKS
+    )
     if broken:
         most = broken.most_common()
         seen = joined(
             "; ",
             (
-                msg("{count} of {looked_at} answers {name}", count=n, looked_at=len(looked_at), name=name)
+                msg(
+                    "{count} of {looked_at} answers {name}",
+                    count=n,
+                    looked_at=len(looked_at),
+                    name=name,
+                )
                 for name, n in most
             ),
         )
-        fix = msg("this is how a broken deployment looks: npu-adapter explain probe/degenerate says what to try")
+        fix = msg(
+            "this is how a broken deployment looks: npu-adapter explain probe/degenerate says what to try"
+        )
         yield warn(expected=msg("text that a person could have written"), seen=seen, fix=fix)
 
 
@@ -228,7 +267,9 @@ def _grading(reading: Reading) -> Iterator[Finding]:
     if robbed:
         expected = msg("right answers counted as right")
         seen = msg(
-            "{robbed} right answers were graded wrong: {misread}", robbed=len(robbed), misread=_misread(robbed)
+            "{robbed} right answers were graded wrong: {misread}",
+            robbed=len(robbed),
+            misread=_misread(robbed),
         )
         fix = msg("tell the model to write the bare number last, without separators and units")
         if any(s.answered and s.answered.references for s in robbed):
@@ -269,7 +310,11 @@ def _repeats(reading: Reading) -> Iterator[Finding]:
         return
     same = sum(len(set(row)) == 1 for row in rows)
     temperature = reading.task.setting("generation_kwargs", "temperature")
-    why = msg(" (temperature {temperature})", temperature=temperature) if temperature is not None else ""
+    why = (
+        msg(" (temperature {temperature})", temperature=temperature)
+        if temperature is not None
+        else ""
+    )
     if same > 0.9 * len(rows):
         seen = msg(
             "the same text in all samples on {same} of {rows} problems{why}: pass@{n} and cons@{n} then "
@@ -279,7 +324,9 @@ def _repeats(reading: Reading) -> Iterator[Finding]:
             why=why,
             n=n,
         )
-        fix = msg("nothing in the submission, if the temperature is the client's; otherwise look for a pinned seed")
+        fix = msg(
+            "nothing in the submission, if the temperature is the client's; otherwise look for a pinned seed"
+        )
         yield warn(expected=msg("{n} independent samples of each problem", n=n), seen=seen, fix=fix)
 
 
@@ -313,10 +360,14 @@ def _damage(reading: Reading) -> Iterator[Finding]:
         )
     if task.missing_folders and "-" not in task.printed.values():
         expected = msg("configs, predictions, results, summary")
-        seen = msg("missing or empty: {missing_folders}", missing_folders=", ".join(task.missing_folders))
+        seen = msg(
+            "missing or empty: {missing_folders}", missing_folders=", ".join(task.missing_folders)
+        )
         yield warn(expected=expected, seen=seen, fix=_AGAIN)
     for text in task.passed_over[:5]:
-        yield warn(expected=msg("plain files"), seen=msg("passed over {text}", text=text), fix=_AGAIN)
+        yield warn(
+            expected=msg("plain files"), seen=msg("passed over {text}", text=text), fix=_AGAIN
+        )
     if task.summaries > 1:
         yield note(
             msg(
@@ -329,21 +380,39 @@ def _damage(reading: Reading) -> Iterator[Finding]:
 def _meaning(reading: Reading) -> Iterator[Finding]:
     if reading.task.version in KNOWN:
         yield note(
-            msg("version {version}: {known}", version=reading.task.version, known=KNOWN[reading.task.version])
+            msg(
+                "version {version}: {known}",
+                version=reading.task.version,
+                known=KNOWN[reading.task.version],
+            )
         )
 
 
 def _misread(samples: Sequence[Graded]) -> str:
-    shown = ((sample.answered.text.strip()[-60:], sample.client_read) for sample in samples[:3] if sample.answered)
+    shown = (
+        (sample.answered.text.strip()[-60:], sample.client_read)
+        for sample in samples[:3]
+        if sample.answered
+    )
     return joined(
-        "; ", (msg("from {tail} it read {client_read}", tail=repr(tail), client_read=read) for tail, read in shown)
+        "; ",
+        (
+            msg("from {tail} it read {client_read}", tail=repr(tail), client_read=read)
+            for tail, read in shown
+        ),
     )
 
 
 def _some(numbers: Sequence[int]) -> str:
     shown = ", ".join(map(str, numbers[:8]))
-    return shown if len(numbers) <= 8 else msg("{shown} and {numbers} more", shown=shown, numbers=len(numbers) - 8)
+    return (
+        shown
+        if len(numbers) <= 8
+        else msg("{shown} and {numbers} more", shown=shown, numbers=len(numbers) - 8)
+    )
 
 
 def _row(figures: Mapping[str, str]) -> str:
-    return joined(", ", (msg("{name} {value}", name=name, value=value) for name, value in figures.items()))
+    return joined(
+        ", ", (msg("{name} {value}", name=name, value=value) for name, value in figures.items())
+    )

@@ -131,7 +131,11 @@ def _inside(value: JsonValue, *path: str) -> JsonValue:
 
 def tasks_of(report: ReportFiles) -> tuple[ClientTask, ...]:
     """The tasks of a report, from the folders that exist."""
-    paths = (PurePosixPath(name).parts for name in report.files if name.startswith(("predictions/", "results/")))
+    paths = (
+        PurePosixPath(name).parts
+        for name in report.files
+        if name.startswith(("predictions/", "results/"))
+    )
     below = {parts[1:3] for parts in paths if len(parts) > 2 and parts[2] != _UNFINISHED}
     pairs = {(model, PurePosixPath(name).stem.removesuffix(_FAILED)) for model, name in below}
     newest, summaries = _newest_summary(report)
@@ -147,12 +151,19 @@ def tasks_of(report: ReportFiles) -> tuple[ClientTask, ...]:
         )
     attempted = {model: _attempted(report, model) for model in {model for model, _ in pairs}}
     config = _newest_config(report)
-    tasks = (_task(report, *pair, attempted[pair[0]], printed.get(pair, ("", {}))) for pair in sorted(pairs))
+    tasks = (
+        _task(report, *pair, attempted[pair[0]], printed.get(pair, ("", {})))
+        for pair in sorted(pairs)
+    )
     return tuple(replace(task, summaries=summaries, config=config) for task in tasks)
 
 
 def _task(
-    report: ReportFiles, model: str, dataset: str, of_model: list[Record], printed: tuple[str, dict[str, str]]
+    report: ReportFiles,
+    model: str,
+    dataset: str,
+    of_model: list[Record],
+    printed: tuple[str, dict[str, str]],
 ) -> ClientTask:
     base = f"{model}/{dataset}"
     written = report.files.get(f"predictions/{base}.jsonl", b"")
@@ -173,7 +184,9 @@ def _task(
     successes = [record for record in records if record.success is not False]
     once = _once(successes)
     below = {name.partition("/")[0] for name in report.files}
-    missing = tuple(folder for folder in ("predictions", "results", "summary") if folder not in below)
+    missing = tuple(
+        folder for folder in ("predictions", "results", "summary") if folder not in below
+    )
     return ClientTask(
         root=report.root,
         model=model,
@@ -229,7 +242,8 @@ def _golds(written: set[bytes]) -> dict[bytes, tuple[str, tuple[Reference, ...]]
         )
     values = {gold: json_text.load(gold) if gold else "" for gold in written}
     return {
-        gold: (value if isinstance(value, str) else "", tuple(_references(value))) for gold, value in values.items()
+        gold: (value if isinstance(value, str) else "", tuple(_references(value)))
+        for gold, value in values.items()
     }
 
 
@@ -247,25 +261,42 @@ def _results(data: bytes) -> tuple[dict[str, float] | None, tuple[tuple[int, ...
         return None, None
     if not isinstance(value, dict):
         return None, None
-    figures = {n: float(v) for n, v in value.items() if isinstance(v, (int, float)) and not isinstance(v, bool)}
+    figures = {
+        n: float(v)
+        for n, v in value.items()
+        if isinstance(v, (int, float)) and not isinstance(v, bool)
+    }
     return figures, _groups(value.get("details"))
 
 
 def _groups(details: JsonValue) -> tuple[tuple[int, ...], ...] | None:
-    entries = details if isinstance(details, list) else list(details.values()) if isinstance(details, dict) else []
+    entries = (
+        details
+        if isinstance(details, list)
+        else list(details.values())
+        if isinstance(details, dict)
+        else []
+    )
     rows = [
         tuple(int(right is True) for right in correct)
         for entry in entries
         if isinstance(entry, dict) and isinstance(correct := entry.get("correct"), list)
     ]
-    whole = rows and len(rows) == len(entries) and len({len(row) for row in rows}) == 1 and len(rows[0]) > 0
+    whole = (
+        rows
+        and len(rows) == len(entries)
+        and len({len(row) for row in rows}) == 1
+        and len(rows[0]) > 0
+    )
     return tuple(rows) if whole else None
 
 
 def _newest_summary(report: ReportFiles) -> tuple[str, int]:
     """The newest summary as comma-separated lines, and the number of runs with one."""
     names = sorted(name for name in report.files if _SUMMARY.fullmatch(name))
-    return report.files[names[-1]][:MAX_SUMMARY_BYTES].decode("utf-8", "replace") if names else "", len(names)
+    return report.files[names[-1]][:MAX_SUMMARY_BYTES].decode(
+        "utf-8", "replace"
+    ) if names else "", len(names)
 
 
 def _printed(summary: str) -> dict[tuple[str, str], tuple[str, dict[str, str]]]:
@@ -283,5 +314,7 @@ def _printed(summary: str) -> dict[tuple[str, str], tuple[str, dict[str, str]]]:
 
 
 def _newest_config(report: ReportFiles) -> dict[str, JsonValue]:
-    names = sorted(name for name in report.files if name.startswith("configs/") and name.endswith(".py"))
+    names = sorted(
+        name for name in report.files if name.startswith("configs/") and name.endswith(".py")
+    )
     return parse(report.files[names[-1]].decode("utf-8", "replace")) if names else {}

@@ -39,8 +39,13 @@ def probe(options: argparse.Namespace) -> int:
     """Have AISBench ask, print, write JSON; 0 if it came to its end and its figures can be recomputed, else 3."""
     for name in _OF_THE_PROBE:
         if getattr(options, name):
-            raise UsageError(msg("--{name} is for the kit's own probe: leave it away, or --client", name=name))
-    found, url = client.find(options.aisbench_python, options.client_deadline), sampling.server_root(options.url)
+            raise UsageError(
+                msg("--{name} is for the kit's own probe: leave it away, or --client", name=name)
+            )
+    found, url = (
+        client.find(options.aisbench_python, options.client_deadline),
+        sampling.server_root(options.url),
+    )
     asked = client_task.of_options(sampling.asked(options))
     folder: Path = options.out or new_report("client")
     if folder.exists() and any(folder.iterdir()):
@@ -56,7 +61,11 @@ def probe(options: argparse.Namespace) -> int:
     output.show(lines, options.json, lambda: {**read.as_json(readings), "stopped": trouble})
     if options.json != output.STDOUT:
         say = translation_of_the_process()
-        told = msg("{folder} (again: npu-adapter read {place})", folder=folder, place=folder / client.REPORTS)
+        told = msg(
+            "{folder} (again: npu-adapter read {place})",
+            folder=folder,
+            place=folder / client.REPORTS,
+        )
         print(say.labelled(msg("Run folder"), say.say(told)))
     done = not trouble and any(reading.truth or reading.regraded for reading in readings)
     return ExitStatus.READY if done else ExitStatus.INCONCLUSIVE
@@ -70,7 +79,11 @@ def in_a_run(options: argparse.Namespace) -> Callable[[Run, str], None]:
             the new one.
     """
     if options.out and (options.out / client.REPORTS).exists():
-        raise UsageError(msg("{folder} is there already: name another --out", folder=options.out / client.REPORTS))
+        raise UsageError(
+            msg(
+                "{folder} is there already: name another --out", folder=options.out / client.REPORTS
+            )
+        )
     found = client.find(options.aisbench_python, options.client_deadline)
 
     def measure(run: Run, url: str) -> None:
@@ -84,7 +97,9 @@ def in_a_run(options: argparse.Namespace) -> Callable[[Run, str], None]:
             return
         run.metrics["AISBench"] = json_text.plain(read.as_json(readings))
         run.stopped = run.stopped or trouble * (trouble == client.INTERRUPTED)
-        for line in (line for reading in readings for line in _lines(reading, run.measured, trouble)):
+        for line in (
+            line for reading in readings for line in _lines(reading, run.measured, trouble)
+        ):
             run.progress.note(line)
 
     return measure
@@ -107,9 +122,17 @@ def _measured(
         readings = []
     if any(reading.task.answered or reading.task.failed for reading in readings):
         return trouble, readings
-    why, hint = client.last_error(folder) or trouble or msg("it does not say why"), "" if asked.bank else _DEMO
+    why, hint = (
+        client.last_error(folder) or trouble or msg("it does not say why"),
+        "" if asked.bank else _DEMO,
+    )
     raise Blocked(
-        msg("AISBench measured nothing: {why} ({log}){hint}", why=why, log=folder / client.LOG, hint=hint)
+        msg(
+            "AISBench measured nothing: {why} ({log}){hint}",
+            why=why,
+            log=folder / client.LOG,
+            hint=hint,
+        )
     )
 
 

@@ -17,7 +17,16 @@ from healthcheck.extensions.simulator.request import Tokenizer, Words
 if TYPE_CHECKING:
     from healthcheck.extensions.simulator.server import Simulator
 
-__all__ = ["DEFAULT_ACCURACY", "DIALECTS", "FAULTS", "Behaviour", "Manner", "Simulator", "Tokenizer", "Words"]
+__all__ = [
+    "DEFAULT_ACCURACY",
+    "DIALECTS",
+    "FAULTS",
+    "Behaviour",
+    "Manner",
+    "Simulator",
+    "Tokenizer",
+    "Words",
+]
 
 
 def __getattr__(name: str) -> type[Simulator]:

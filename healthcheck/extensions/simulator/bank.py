@@ -9,7 +9,9 @@ _SEEN = "pictures"
 _ENOUGH_SEEN = 40
 
 
-def known(*, seed: int, count: int, families: tuple[str, ...] = tuple(FAMILIES)) -> dict[str, tuple[str, str]]:
+def known(
+    *, seed: int, count: int, families: tuple[str, ...] = tuple(FAMILIES)
+) -> dict[str, tuple[str, str]]:
     """Question → (answer, tier) of the first `count` problems of each family and tier.
 
     Draws only as many pictures as it takes to meet each of their questions, since drawing takes most of the time.
@@ -18,5 +20,7 @@ def known(*, seed: int, count: int, families: tuple[str, ...] = tuple(FAMILIES))
         problem.question: (problem.answer, problem.tier)
         for family in families
         for tier in TIERS
-        for problem in generate(family, tier, seed, min(count, _ENOUGH_SEEN) if family == _SEEN else count)
+        for problem in generate(
+            family, tier, seed, min(count, _ENOUGH_SEEN) if family == _SEEN else count
+        )
     }

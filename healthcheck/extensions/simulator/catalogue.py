@@ -38,8 +38,15 @@ _ALL = (
         refuse=inputs.at_models(200, b"<html>It works!</html>"),
     ),
     _fault("hangs", "models", msg("connections are accepted and never answered"), deaf=True),
-    _fault("other-name", "model-name", msg("another name than the weight path is served"), serves="another-model"),
-    _fault("chat-404", "stream", msg("there is no route for chat requests"), refuse=inputs.at_chat(404)),
+    _fault(
+        "other-name",
+        "model-name",
+        msg("another name than the weight path is served"),
+        serves="another-model",
+    ),
+    _fault(
+        "chat-404", "stream", msg("there is no route for chat requests"), refuse=inputs.at_chat(404)
+    ),
     _fault("chat-500", "stream", msg("every chat request fails"), refuse=inputs.at_chat(500)),
     _fault(
         "redirect",
@@ -48,8 +55,15 @@ _ALL = (
         refuse=inputs.at_chat(307, {}, location="http://127.0.0.1:9/v1"),
     ),
     _fault("never-streams", "stream", msg("stream: true is ignored"), streams=False),
-    _fault("error-event", "stream", msg("an error event inside a 200 stream"), on_stream=streams.error_event),
-    _fault("says-nothing", "stream", msg("streams without any text"), on_generation=outputs.nothing),
+    _fault(
+        "error-event",
+        "stream",
+        msg("an error event inside a 200 stream"),
+        on_stream=streams.error_event,
+    ),
+    _fault(
+        "says-nothing", "stream", msg("streams without any text"), on_generation=outputs.nothing
+    ),
     _fault(
         "reasoning-only",
         "stream",
@@ -62,18 +76,38 @@ _ALL = (
         msg("chat requests are accepted and never answered"),
         hangs=lambda r, _: inputs.chat(r),
     ),
-    _fault("stalls", "stream-finish", msg("streams stop in the middle, the connection stays open"), stalls=True),
+    _fault(
+        "stalls",
+        "stream-finish",
+        msg("streams stop in the middle, the connection stays open"),
+        stalls=True,
+    ),
     _fault(
         "hangs-at-45",
         "stream-finish",
         msg("the 45th chat request is never answered, all others are"),
         hangs=inputs.hangs_at(45),
     ),
-    _fault("event-lines", "stream-framing", msg("`event:` lines before `data:`"), on_stream=streams.event_lines),
-    _fault("id-lines", "stream-framing", msg("`id:` lines before `data:`"), on_stream=streams.id_lines),
-    _fault("one-newline", "stream-framing", msg("no blank line between events"), on_stream=streams.one_newline),
     _fault(
-        "single-quotes", "stream-framing", msg("Python's repr instead of JSON"), on_stream=streams.single_quotes
+        "event-lines",
+        "stream-framing",
+        msg("`event:` lines before `data:`"),
+        on_stream=streams.event_lines,
+    ),
+    _fault(
+        "id-lines", "stream-framing", msg("`id:` lines before `data:`"), on_stream=streams.id_lines
+    ),
+    _fault(
+        "one-newline",
+        "stream-framing",
+        msg("no blank line between events"),
+        on_stream=streams.one_newline,
+    ),
+    _fault(
+        "single-quotes",
+        "stream-framing",
+        msg("Python's repr instead of JSON"),
+        on_stream=streams.single_quotes,
     ),
     _fault("not-utf8", "stream-framing", msg("bytes that are not UTF-8"), on_stream=streams.latin),
     _fault(
@@ -108,11 +142,27 @@ _ALL = (
         warns=True,
         content_type="text/plain; charset=utf-8",
     ),
-    _fault("burst", "stream-incremental", msg("the whole stream is sent at the end"), on_stream=streams.burst),
+    _fault(
+        "burst",
+        "stream-incremental",
+        msg("the whole stream is sent at the end"),
+        on_stream=streams.burst,
+    ),
     _fault("no-finish", "stream-finish", msg("no finish_reason"), on_stream=streams.no_finish),
-    _fault("cut-cleanly", "stream-finish", msg("streams end in the middle"), on_stream=streams.cut_cleanly),
+    _fault(
+        "cut-cleanly",
+        "stream-finish",
+        msg("streams end in the middle"),
+        on_stream=streams.cut_cleanly,
+    ),
     _fault("cut", "stream-finish", msg("connections break in the middle"), on_stream=streams.cut),
-    _fault("no-done", "stream-finish", msg("no [DONE] at the end"), warns=True, on_stream=streams.no_done),
+    _fault(
+        "no-done",
+        "stream-finish",
+        msg("no [DONE] at the end"),
+        warns=True,
+        on_stream=streams.no_done,
+    ),
     _fault(
         "late-text",
         "stream-finish",
@@ -120,7 +170,9 @@ _ALL = (
         warns=True,
         on_stream=streams.late_text,
     ),
-    _fault("wrong-usage", "stream-usage", msg("usage has zero counts"), on_stream=streams.wrong_usage),
+    _fault(
+        "wrong-usage", "stream-usage", msg("usage has zero counts"), on_stream=streams.wrong_usage
+    ),
     _fault(
         "lost-token",
         "stream-equals-plain",
@@ -151,7 +203,13 @@ _ALL = (
         msg("the 40th token of each stream is lost"),
         on_stream=streams.without_40th,
     ),
-    _fault("no-plain", "stream-equals-plain", msg("500 without stream: true"), warns=True, refuse=inputs.no_plain),
+    _fault(
+        "no-plain",
+        "stream-equals-plain",
+        msg("500 without stream: true"),
+        warns=True,
+        refuse=inputs.no_plain,
+    ),
     _fault(
         "cut-characters",
         "unicode",
@@ -177,7 +235,12 @@ _ALL = (
         msg("only the ASCII characters of a prompt reach the model"),
         on_request=inputs.ascii_prompts,
     ),
-    _fault("ignores-max-tokens", "max-tokens", msg("max_tokens is ignored"), on_request=inputs.unlimited),
+    _fault(
+        "ignores-max-tokens",
+        "max-tokens",
+        msg("max_tokens is ignored"),
+        on_request=inputs.unlimited,
+    ),
     _fault(
         "caps-output",
         "max-tokens",
@@ -203,7 +266,10 @@ _ALL = (
         on_generation=outputs.less_the_prompt,
     ),
     _fault(
-        "special-tokens", "stop-or-eos", msg("the end-of-turn token is in the text"), on_generation=outputs.runs_on
+        "special-tokens",
+        "stop-or-eos",
+        msg("the end-of-turn token is in the text"),
+        on_generation=outputs.runs_on,
     ),
     _fault(
         "never-ends",
@@ -219,7 +285,12 @@ _ALL = (
         warns=True,
         on_request=inputs.sets(stop=None),
     ),
-    _fault("ignores-sampling", "sampling", msg("temperature is ignored"), on_request=inputs.sets(temperature=0)),
+    _fault(
+        "ignores-sampling",
+        "sampling",
+        msg("temperature is ignored"),
+        on_request=inputs.sets(temperature=0),
+    ),
     _fault(
         "unsteady",
         "sampling",
@@ -227,7 +298,9 @@ _ALL = (
         warns=True,
         on_request=inputs.sets(temperature=1),
     ),
-    _fault("garbage", "degenerate", msg("every answer is !!!!!!!!"), on_generation=outputs.exclaims),
+    _fault(
+        "garbage", "degenerate", msg("every answer is !!!!!!!!"), on_generation=outputs.exclaims
+    ),
     _fault(
         "token-markers",
         "degenerate",
@@ -254,9 +327,17 @@ _ALL = (
         on_stream=streams.five_choices,
     ),
     _fault(
-        "forgets-history", "multi-turn", msg("only the last message reaches the model"), on_request=inputs.last_only
+        "forgets-history",
+        "multi-turn",
+        msg("only the last message reaches the model"),
+        on_request=inputs.last_only,
     ),
-    _fault("refuses-history", "multi-turn", msg("400 to more than one message"), refuse=inputs.refuses_history),
+    _fault(
+        "refuses-history",
+        "multi-turn",
+        msg("400 to more than one message"),
+        refuse=inputs.refuses_history,
+    ),
     _fault(
         "first-turn-only",
         "multi-turn",
@@ -279,7 +360,12 @@ _ALL = (
         on_request=inputs.after_everybody,
         counts_all=True,
     ),
-    _fault("forgets-system", "system-role", msg("the system message is ignored"), on_request=inputs.without_system),
+    _fault(
+        "forgets-system",
+        "system-role",
+        msg("the system message is ignored"),
+        on_request=inputs.without_system,
+    ),
     _fault(
         "counts-forgotten-system",
         "system-role",
@@ -289,9 +375,18 @@ _ALL = (
         counts_all=True,
     ),
     _fault(
-        "refuses-system", "system-role", msg("400 to a system message"), warns=True, refuse=inputs.refuses_system
+        "refuses-system",
+        "system-role",
+        msg("400 to a system message"),
+        warns=True,
+        refuse=inputs.refuses_system,
     ),
-    _fault("cuts-prompt", "long-prompt", msg("long prompts are cut silently"), on_request=inputs.tail_only),
+    _fault(
+        "cuts-prompt",
+        "long-prompt",
+        msg("long prompts are cut silently"),
+        on_request=inputs.tail_only,
+    ),
     _fault(
         "halves-prompt",
         "long-prompt",
@@ -355,7 +450,13 @@ _ALL = (
         pause_s=0.05,
         hangs=inputs.hangs_in_a_crowd,
     ),
-    _fault("busy", "concurrency", msg("503 to the fourth parallel request"), pause_s=0.05, refuse=inputs.busy),
+    _fault(
+        "busy",
+        "concurrency",
+        msg("503 to the fourth parallel request"),
+        pause_s=0.05,
+        refuse=inputs.busy,
+    ),
     _fault(
         "stuck-after-disconnect",
         "disconnect",
@@ -371,7 +472,13 @@ _ALL = (
         sticks_after="problem",
         hangs=inputs.hangs_when_stuck,
     ),
-    _fault("bad-request-500", "bad-request", msg("500 to malformed requests"), warns=True, malformed=500),
+    _fault(
+        "bad-request-500",
+        "bad-request",
+        msg("500 to malformed requests"),
+        warns=True,
+        malformed=500,
+    ),
     _fault(
         "answers-broken-json",
         "bad-request",
@@ -379,9 +486,13 @@ _ALL = (
         warns=True,
         malformed=200,
     ),
-    _fault("ignores-images", "image", msg("pictures are ignored"), on_request=inputs.without_pictures),
+    _fault(
+        "ignores-images", "image", msg("pictures are ignored"), on_request=inputs.without_pictures
+    ),
     _fault("refuses-images", "image", msg("400 to pictures"), refuse=inputs.refuses_images),
-    _kernel("flat-logprobs", "contrast", msg("all tokens are equally likely"), on_logits=kernels.flat),
+    _kernel(
+        "flat-logprobs", "contrast", msg("all tokens are equally likely"), on_logits=kernels.flat
+    ),
     _kernel(
         "never-repeats",
         "repeat",

@@ -63,7 +63,9 @@ class Completions:
         """
         body = request.body if request.method == "POST" else None
         if body is None or body.get("model", self.name) != self.name:
-            return refusal(404 if body else 400, "The model does not exist." if body else "JSON is expected")
+            return refusal(
+                404 if body else 400, "The model does not exist." if body else "JSON is expected"
+            )
         if request.path == TOKENIZE_PATH:
             return self._tokenized(request)
         problem = self._problem(request)
@@ -74,7 +76,9 @@ class Completions:
         if not isinstance(prompt, str):
             return refusal(400, "prompt must be a text")
         ids = self._vocabulary.ids(request.tokenizer.pieces(prompt))
-        return reply(200, {"count": len(ids), "max_model_len": self.behaviour.context_tokens, "tokens": ids})
+        return reply(
+            200, {"count": len(ids), "max_model_len": self.behaviour.context_tokens, "tokens": ids}
+        )
 
     def _problem(self, request: Request) -> str:
         """Why a request is refused, in vLLM's words, or ""."""
@@ -85,33 +89,54 @@ class Completions:
         if not prompts or not all(prompts):
             return "prompt must be a text, token ids, or a list of them"
         wanted = max(map(len, prompts)) + int(request.number_of("max_tokens", _DEFAULT_TOKENS))
-        return f"This model's maximum context length is {limit} tokens, not {wanted}." if wanted > limit else ""
+        return (
+            f"This model's maximum context length is {limit} tokens, not {wanted}."
+            if wanted > limit
+            else ""
+        )
 
     def _prompts(self, request: Request) -> list[list[int]]:
         prompt = (request.body or {}).get("prompt")
-        if isinstance(prompt, str) or (isinstance(prompt, list) and all(isinstance(each, int) for each in prompt)):
+        if isinstance(prompt, str) or (
+            isinstance(prompt, list) and all(isinstance(each, int) for each in prompt)
+        ):
             prompt = [prompt]
         return [self._ids(each, request) for each in prompt] if isinstance(prompt, list) else []
 
     def _ids(self, prompt: JsonValue, request: Request) -> list[int]:
         if isinstance(prompt, str):
             return self._vocabulary.ids(request.tokenizer.pieces(prompt))
-        return [each for each in prompt if isinstance(each, int)] if isinstance(prompt, list) else []
+        return (
+            [each for each in prompt if isinstance(each, int)] if isinstance(prompt, list) else []
+        )
 
     async def _completed(self, request: Request, gone: Callable[[], bool]) -> Reply:
-        prompts, tokens = self._prompts(request), int(request.number_of("max_tokens", _DEFAULT_TOKENS))
+        prompts, tokens = (
+            self._prompts(request),
+            int(request.number_of("max_tokens", _DEFAULT_TOKENS)),
+        )
         streamed = request.streamed and all(fault.streams for fault in self.faults)
         self._requests += 1
-        number, replicas = self._requests, max([1, *(fault.replicas_of_a_seed for fault in self.faults)])
+        number, replicas = (
+            self._requests,
+            max([1, *(fault.replicas_of_a_seed for fault in self.faults)]),
+        )
         with self._serving(len(prompts), tokens) as flights:
-            await asyncio.sleep(max([self.behaviour.first_token_s, *(fault.pause_s for fault in self.faults)]))
+            await asyncio.sleep(
+                max([self.behaviour.first_token_s, *(fault.pause_s for fault in self.faults)])
+            )
             for _ in range(tokens if self._token_s() else 0):
                 await asyncio.sleep(0 if gone() else self._token_s())
             answers = [
-                self._continued(request, ids, tokens, flight, number, draw=f"{number // replicas}/{place}")
+                self._continued(
+                    request, ids, tokens, flight, number, draw=f"{number // replicas}/{place}"
+                )
                 for place, (ids, flight) in enumerate(zip(prompts, flights, strict=True))
             ]
-        usage = {"prompt_tokens": sum(map(len, prompts)), "completion_tokens": tokens * len(prompts)}
+        usage = {
+            "prompt_tokens": sum(map(len, prompts)),
+            "completion_tokens": tokens * len(prompts),
+        }
         common = head("text_completion", "cmpl-simulated", self.name)
         whole = {**common, "usage": {**usage, "total_tokens": sum(usage.values())}}
         if not streamed:
@@ -124,7 +149,9 @@ class Completions:
         ]
         lines = [*(json.dumps(event) for event in events), "[DONE]"]
         data = "".join(f"data: {line}\n\n" for line in lines).encode()
-        return Reply(status=200, body=data, headers={"content-type": "text/event-stream; charset=utf-8"})
+        return Reply(
+            status=200, body=data, headers={"content-type": "text/event-stream; charset=utf-8"}
+        )
 
     @contextmanager
     def _serving(self, prompts: int, tokens: int) -> Iterator[Sequence[_Flight]]:
@@ -139,13 +166,22 @@ class Completions:
         try:
             yield own
         finally:
-            self._flights = [flight for flight in self._flights if all(flight is not each for each in own)]
+            self._flights = [
+                flight for flight in self._flights if all(flight is not each for each in own)
+            ]
 
     def _token_s(self) -> float:
         return max([self.behaviour.token_s, *(fault.step_s for fault in self.faults)])
 
     def _continued(
-        self, request: Request, prompt: list[int], tokens: int, flight: _Flight, number: int, *, draw: str
+        self,
+        request: Request,
+        prompt: list[int],
+        tokens: int,
+        flight: _Flight,
+        number: int,
+        *,
+        draw: str,
     ) -> list[_Token]:
         """The completion of one prompt, token by token."""
         body, ids, said = request.body or {}, [*prompt], list[_Token]()
@@ -158,7 +194,11 @@ class Completions:
             values: Sequence[float] = logits(ids, str(self.behaviour.seed))
             for fault in self.faults:
                 values = fault.on_logits(values, step) if fault.on_logits else values
-            choice = Choice(told=logprobs(values), logits=values, temperature=request.number_of("temperature", 1.0))
+            choice = Choice(
+                told=logprobs(values),
+                logits=values,
+                temperature=request.number_of("temperature", 1.0),
+            )
             for fault in self.faults:
                 choice = fault.on_choice(choice, step) if fault.on_choice else choice
             token, likely = choice.token(f"{self.behaviour.seed}/{draw}/{decoded}"), choice.told
@@ -183,12 +223,18 @@ class Completions:
 
     def _choice(self, request: Request, index: int, said: Sequence[_Token]) -> dict[str, JsonValue]:
         body, shown = request.body or {}, None
-        named = "token_id:{}".format if body.get("return_tokens_as_token_ids") else self._vocabulary.text
+        named = (
+            "token_id:{}".format
+            if body.get("return_tokens_as_token_ids")
+            else self._vocabulary.text
+        )
         if request.number_of("logprobs", 0):
             shown = {
                 "tokens": [named(each.token) for each in said],
                 "token_logprobs": [each.chosen for each in said],
-                "top_logprobs": [{named(token): value for token, value in each.top} for each in said],
+                "top_logprobs": [
+                    {named(token): value for token, value in each.top} for each in said
+                ],
             }
         text = "".join(self._vocabulary.text(each.token) for each in said)
         return {"index": index, "text": text, "logprobs": shown, "finish_reason": "length"}  # type: ignore[dict-item]

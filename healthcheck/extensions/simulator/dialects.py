@@ -90,7 +90,13 @@ DIALECTS: dict[str, Dialect] = {
 
 def head(kind: str, identity: str, model: str) -> dict[str, JsonValue]:
     """The fields that begin every completion, and every event of one."""
-    return {"id": identity, "object": kind, "created": 0, "model": model, "system_fingerprint": MARK}
+    return {
+        "id": identity,
+        "object": kind,
+        "created": 0,
+        "model": model,
+        "system_fingerprint": MARK,
+    }
 
 
 def blocks(
@@ -103,7 +109,11 @@ def blocks(
 
     told = [event(choice) for choice in _told(generation, dialect, logprobs=logprobs)]
     content = None if dialect.name == "llamacpp" else ""
-    opening = [event(_choice({"role": "assistant", "content": content}, None))] if dialect.role == "first" else []
+    opening = (
+        [event(_choice({"role": "assistant", "content": content}, None))]
+        if dialect.role == "first"
+        else []
+    )
     begun = opening + told
     ended = [] if dialect.finish == "last" and told else [event(_choice({}, generation.finish))]
     usage: dict[str, JsonValue] = {"usage": usage_of(generation)}
@@ -120,11 +130,17 @@ def blocks(
     return texts, [dialect.prefix + line for line in lines]
 
 
-def _told(generation: Generation, dialect: Dialect, *, logprobs: bool) -> Iterator[dict[str, JsonValue]]:
+def _told(
+    generation: Generation, dialect: Dialect, *, logprobs: bool
+) -> Iterator[dict[str, JsonValue]]:
     """The choices with text; the last one has finish_reason if the dialect puts it there."""
     groups = list(_groups(generation, dialect))
     for index, (field, start, tokens) in enumerate(groups):
-        role = {"role": "assistant"} if dialect.role == "every" or (dialect.role == "joined" and not index) else {}
+        role = (
+            {"role": "assistant"}
+            if dialect.role == "every" or (dialect.role == "joined" and not index)
+            else {}
+        )
         ends = index == len(groups) - 1 and dialect.finish == "last"
         choice = _choice({**role, field: "".join(tokens)}, generation.finish if ends else None)
         if logprobs and dialect.logprobs:
@@ -139,14 +155,25 @@ def plain(
     message: dict[str, JsonValue] = {"role": "assistant", "content": generation.text}
     if generation.reasoning:
         message[dialect.reasoning or "reasoning_content"] = "".join(generation.reasoning)
-    choice: dict[str, JsonValue] = {"index": 0, "message": message, "finish_reason": generation.finish}
+    choice: dict[str, JsonValue] = {
+        "index": 0,
+        "message": message,
+        "finish_reason": generation.finish,
+    }
     if logprobs and dialect.logprobs:
         choice["logprobs"] = _logprobs(generation, 0, (*generation.reasoning, *generation.tokens))
-    return {**head("chat.completion", identity, model), "choices": [choice], "usage": usage_of(generation)}
+    return {
+        **head("chat.completion", identity, model),
+        "choices": [choice],
+        "usage": usage_of(generation),
+    }
 
 
 def usage_of(generation: Generation) -> dict[str, JsonValue]:
-    counts = {"prompt_tokens": generation.prompt_tokens, "completion_tokens": generation.completion_tokens}
+    counts = {
+        "prompt_tokens": generation.prompt_tokens,
+        "completion_tokens": generation.completion_tokens,
+    }
     return {**counts, "total_tokens": sum(counts.values())}
 
 
@@ -162,7 +189,12 @@ def _groups(generation: Generation, dialect: Dialect) -> Iterator[tuple[str, int
 
 def _logprobs(generation: Generation, start: int, tokens: tuple[str, ...]) -> JsonValue:
     entries: list[JsonValue] = [
-        {"token": token, "logprob": generation.logprob(place), "bytes": list(token.encode()), "top_logprobs": []}
+        {
+            "token": token,
+            "logprob": generation.logprob(place),
+            "bytes": list(token.encode()),
+            "top_logprobs": [],
+        }
         for place, token in enumerate(tokens, start)
     ]
     return {"content": entries}

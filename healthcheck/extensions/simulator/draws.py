@@ -29,7 +29,9 @@ def uniform(key: str) -> float:
 
 def words(key: str, count: int, vocabulary: Sequence[str] = WORDS) -> tuple[str, ...]:
     """`count` words of a vocabulary with fewer than 256."""
-    return tuple(vocabulary[byte % len(vocabulary)] for byte in hashlib.shake_128(key.encode()).digest(count))
+    return tuple(
+        vocabulary[byte % len(vocabulary)] for byte in hashlib.shake_128(key.encode()).digest(count)
+    )
 
 
 def nonsense(key: str, count: int) -> str:

@@ -37,7 +37,9 @@ class ServerState:
 
     stuck: bool = False
     concurrent: int = 0
-    history: deque[dict[str, JsonValue]] = field(default_factory=lambda: deque(maxlen=_MOST_MESSAGES))
+    history: deque[dict[str, JsonValue]] = field(
+        default_factory=lambda: deque(maxlen=_MOST_MESSAGES)
+    )
     in_progress: list[Generation] = field(default_factory=list)
     random: random.Random = field(default_factory=lambda: random.Random(0))
     answers: int = 0

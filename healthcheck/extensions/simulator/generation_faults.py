@@ -65,8 +65,14 @@ def exclaims(generation: Generation, request: Request) -> Generation:
 def loops(generation: Generation, request: Request) -> Generation:
     """A few dozen healthy tokens, then one phrase up to the limit."""
     own = (*generation.reasoning, *generation.tokens)
-    sound = _SOUND_TOKENS + hashlib.blake2b("".join(own).encode(), digest_size=1).digest()[0] % _SOUND_TOKENS
-    thoughts, text = generation.reasoning[:sound], generation.tokens[: max(0, sound - len(generation.reasoning))]
+    sound = (
+        _SOUND_TOKENS
+        + hashlib.blake2b("".join(own).encode(), digest_size=1).digest()[0] % _SOUND_TOKENS
+    )
+    thoughts, text = (
+        generation.reasoning[:sound],
+        generation.tokens[: max(0, sound - len(generation.reasoning))],
+    )
     phrase = request.tokenizer.pieces(_LOOP)
     loop = tuple(islice(cycle(phrase), request.limit + 1))
     inside = len(generation.reasoning) > sound  # a loop in the reasoning never reaches the answer
@@ -82,7 +88,9 @@ def loops(generation: Generation, request: Request) -> Generation:
 def anothers(generation: Generation, state: ServerState) -> Generation:
     """The text of another generation in progress."""
     other = state.neighbour(generation)
-    return replace(generation, tokens=other.tokens, reasoning=other.reasoning) if other else generation
+    return (
+        replace(generation, tokens=other.tokens, reasoning=other.reasoning) if other else generation
+    )
 
 
 def mixed(generation: Generation, state: ServerState) -> Generation:

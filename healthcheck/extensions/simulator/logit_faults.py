@@ -21,14 +21,18 @@ _PENALTY, _NOISE, _LOST = 1.5, 0.5, 0.3
 Logits = Sequence[float]
 
 
-def _garbled(situation: Callable[[Step], object], share: float = 1.0) -> Callable[[Logits, Step], Logits]:
+def _garbled(
+    situation: Callable[[Step], object], share: float = 1.0
+) -> Callable[[Logits, Step], Logits]:
     """Logits that in one situation are mixed with those of another model."""
 
     def garble(values: Logits, step: Step) -> Logits:
         if not situation(step):
             return values
         other = logits(step.ids, key="wrong")
-        return [(1 - share) * value + share * wrong for value, wrong in zip(values, other, strict=True)]
+        return [
+            (1 - share) * value + share * wrong for value, wrong in zip(values, other, strict=True)
+        ]
 
     return garble
 
@@ -37,7 +41,9 @@ prefix_cache_garbles = _garbled(lambda step: step.cached)
 """A prompt that is partly cached."""
 one_batch_size_garbles = _garbled(lambda step: step.batch == BATCH)
 one_row_garbles = _garbled(lambda step: step.batch == BATCH_OF_ROW and step.row == ROW)
-chunked_prefill_garbles = _garbled(lambda step: step.decoding >= _NEIGHBOURS and step.prompt > LONG_PROMPT)
+chunked_prefill_garbles = _garbled(
+    lambda step: step.decoding >= _NEIGHBOURS and step.prompt > LONG_PROMPT
+)
 """A long prompt that arrives while others decode."""
 one_length_garbles = _garbled(lambda step: step.decoded and step.prompt in LENGTHS)
 """Tokens decoded after a prompt of one of these lengths."""
@@ -69,13 +75,19 @@ def temperature_doubled(choice: Choice, _: Step) -> Choice:
 def min_p(choice: Choice, _: Step) -> Choice:
     """Draw only what is at least half as likely as the likeliest."""
     least = max(choice.logits) + choice.temperature * math.log(0.5)
-    return replace(choice, logits=[value if value >= least else -math.inf for value in choice.logits])
+    return replace(
+        choice, logits=[value if value >= least else -math.inf for value in choice.logits]
+    )
 
 
 def repetition_penalty(choice: Choice, step: Step) -> Choice:
     seen = set(step.ids)
     return replace(
-        choice, logits=[value / _PENALTY if place in seen else value for place, value in enumerate(choice.logits)]
+        choice,
+        logits=[
+            value / _PENALTY if place in seen else value
+            for place, value in enumerate(choice.logits)
+        ],
     )
 
 
@@ -84,7 +96,9 @@ def logit_noise(choice: Choice, step: Step) -> Choice:
     key = f"noise/{step.request}/{step.row}/{step.decoded}"
     return replace(
         choice,
-        logits=[value + _NOISE * _normal(f"{key}/{place}") for place, value in enumerate(choice.logits)],
+        logits=[
+            value + _NOISE * _normal(f"{key}/{place}") for place, value in enumerate(choice.logits)
+        ],
     )
 
 

@@ -65,7 +65,9 @@ TEXTS = {
     Manner.CHINESE: msg("answers in Chinese only"),
     Manner.WEAK: msg("word salad"),
     Manner.SURE: msg("at temperature 1 one token in some thousands differs"),
-    Manner.BATCH_VARIANT: msg("at temperature 0 beside other requests, an answer may diverge from some token on"),
+    Manner.BATCH_VARIANT: msg(
+        "at temperature 0 beside other requests, an answer may diverge from some token on"
+    ),
 }
 
 
@@ -119,7 +121,9 @@ def more(manner: Manner, key: str, count: int) -> str:
     """`count` words of a model that must not stop."""
     if manner is Manner.CHINESE:
         return chinese(key, count)
-    return " " + (" ".join(words(key, count, SALAD)) if manner is Manner.WEAK else nonsense(key, count))
+    return " " + (
+        " ".join(words(key, count, SALAD)) if manner is Manner.WEAK else nonsense(key, count)
+    )
 
 
 def change(temperature: float) -> float:
@@ -144,7 +148,11 @@ def _certain(turn: Turn) -> tuple[Part, ...]:
 
 def _verbose(turn: Turn) -> tuple[Part, ...]:
     count = _between(turn.draw + "/length", _VERBOSE_WORDS)
-    return (Part(_PREFACE, certain=True), *turn.plain, Part(" " + _sentences(turn.draw + "/verbose", count)))
+    return (
+        Part(_PREFACE, certain=True),
+        *turn.plain,
+        Part(" " + _sentences(turn.draw + "/verbose", count)),
+    )
 
 
 def _terse(turn: Turn) -> tuple[Part, ...]:
@@ -173,7 +181,9 @@ def _chinese(turn: Turn) -> tuple[Part, ...]:
 
 
 def _weak(turn: Turn) -> tuple[Part, ...]:
-    return (Part(" ".join(words(turn.draw + "/weak", _between(turn.draw + "/length", (5, 80)), SALAD))),)
+    return (
+        Part(" ".join(words(turn.draw + "/weak", _between(turn.draw + "/length", (5, 80)), SALAD))),
+    )
 
 
 _ANSWERS: dict[Manner, Callable[[Turn], tuple[Part, ...]]] = {
@@ -195,4 +205,6 @@ def _between(key: str, bounds: tuple[int, int]) -> int:
 def _sentences(key: str, count: int) -> str:
     said = words(key, count)
     starts = range(0, count, _SENTENCE_WORDS)
-    return " ".join(" ".join(said[start : start + _SENTENCE_WORDS]).capitalize() + "." for start in starts)
+    return " ".join(
+        " ".join(said[start : start + _SENTENCE_WORDS]).capitalize() + "." for start in starts
+    )

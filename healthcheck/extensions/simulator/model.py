@@ -78,7 +78,9 @@ class SimulatedModel:
         marks = (Part("<think>\n", certain=True), *parts, Part("\n</think>\n\n", certain=True))
         return self._tokens(marks) if parts else []
 
-    def _answer(self, request: Request, prompt: str, temperature: float, sample: int) -> tuple[Part, ...]:
+    def _answer(
+        self, request: Request, prompt: str, temperature: float, sample: int
+    ) -> tuple[Part, ...]:
         behaviour = self._behaviour
         likeliest = behaviour.manner in {Manner.SURE, Manner.ECHOES}
         draw = f"{behaviour.seed}/{prompt}/{0 if likeliest else sample}"
@@ -105,7 +107,9 @@ class SimulatedModel:
             return Part(f"The code word is {word}. ", certain=True), Part(nonsense(draw, 8) + ".")
         foreign = "".join(sorted({char for char in last if ord(char) > 0x2000}))
         count = length // 2 + int(uniform(draw + "/n") * length)
-        return Part(foreign + " " if foreign else "", certain=True), Part(nonsense(draw, count) + ".")
+        return Part(foreign + " " if foreign else "", certain=True), Part(
+            nonsense(draw, count) + "."
+        )
 
     def _find_question(self, text: str) -> str:
         if text in self._behaviour.answers:
@@ -122,7 +126,9 @@ class SimulatedModel:
         right = behaviour.answers[question]
         if behaviour.solver:
             tier = behaviour.labels[question]
-            asked = Query(question=question, right=right, tier=tier, sample=sample, seed=behaviour.seed)
+            asked = Query(
+                question=question, right=right, tier=tier, sample=sample, seed=behaviour.seed
+            )
             return SOLVERS[behaviour.solver](asked)
         accuracy = behaviour.accuracy.get(behaviour.labels.get(question, "medium"), 0.7)
         key = f"{behaviour.seed}/{question}"
@@ -164,10 +170,16 @@ class SimulatedModel:
             for place, token in enumerate(tokens)
         ]
 
-    def _diverged(self, tokens: _Tokens, request: Request, temperature: float, draw: str) -> _Tokens:
+    def _diverged(
+        self, tokens: _Tokens, request: Request, temperature: float, draw: str
+    ) -> _Tokens:
         """The tokens with other words from some place on, as from kernels that depend on the batch."""
         key = f"{draw}/beside/{request.concurrent}"
-        variant = self._behaviour.manner is Manner.BATCH_VARIANT and temperature == 0 and request.concurrent > 0
+        variant = (
+            self._behaviour.manner is Manner.BATCH_VARIANT
+            and temperature == 0
+            and request.concurrent > 0
+        )
         if not variant or not tokens or uniform(key) >= _DIVERGING_SHARE:
             return tokens
         place = int(uniform(key + "/place") * len(tokens))

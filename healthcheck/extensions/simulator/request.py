@@ -18,13 +18,19 @@ def text_of(message: Mapping[str, JsonValue]) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
-    return "\n".join(str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part)
+    return "\n".join(
+        str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part
+    )
 
 
 def with_text(message: Mapping[str, JsonValue], text: str) -> dict[str, JsonValue]:
     """The message with another text and its own images."""
     content = message.get("content")
-    pictures = [p for p in content if isinstance(p, dict) and "text" not in p] if isinstance(content, list) else []
+    pictures = (
+        [p for p in content if isinstance(p, dict) and "text" not in p]
+        if isinstance(content, list)
+        else []
+    )
     return {**message, "content": [*pictures, {"type": "text", "text": text}] if pictures else text}
 
 
@@ -110,7 +116,9 @@ class Request:
     @property
     def limit(self) -> int:
         """The most tokens of the completion."""
-        return int(self.number_of("max_completion_tokens", self.number_of("max_tokens", DEFAULT_LIMIT)))
+        return int(
+            self.number_of("max_completion_tokens", self.number_of("max_tokens", DEFAULT_LIMIT))
+        )
 
     @property
     def prompt_tokens(self) -> int:

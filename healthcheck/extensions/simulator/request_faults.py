@@ -18,7 +18,9 @@ def chat(request: Request) -> bool:
     return request.path.endswith("/chat/completions")
 
 
-def _answered(answer: Reply, asked: Callable[[Request], object]) -> Callable[[Request], Reply | None]:
+def _answered(
+    answer: Reply, asked: Callable[[Request], object]
+) -> Callable[[Request], Reply | None]:
     """Give this response to requests with a certain property."""
     return lambda request: answer if asked(request) else None
 
@@ -54,31 +56,51 @@ def unlimited(request: Request, _: ServerState) -> Request:
 
 
 refuses_all = _answered(
-    refusal(401, "Unauthorized: an API key is required"), lambda request: "authorization" not in request.headers
+    refusal(401, "Unauthorized: an API key is required"),
+    lambda request: "authorization" not in request.headers,
 )
 refuses_history = _answered(
     refusal(400, "only one message is supported"),
     lambda request: len(request.messages) > len(_of(request, "system")) + 1,
 )
-refuses_system = _answered(refusal(400, "System role not supported"), lambda request: _of(request, "system"))
+refuses_system = _answered(
+    refusal(400, "System role not supported"), lambda request: _of(request, "system")
+)
 refuses_images = _answered(
-    refusal(400, "this model is not a multimodal model"), lambda request: any(map(images_of, request.messages))
+    refusal(400, "this model is not a multimodal model"),
+    lambda request: any(map(images_of, request.messages)),
 )
 fails_long = _answered(reply(500), lambda request: request.prompt_tokens > 600)
-busy = _answered(refusal(503, "too many requests"), lambda request: chat(request) and request.concurrent >= 3)
-no_plain = _answered(reply(500), lambda request: "max_tokens" in (request.body or {}) and not request.streamed)
-without_system = _with_messages(lambda request: [dict(m) for m in request.messages if m.get("role") != "system"])
-last_only = _with_messages(lambda request: [*_of(request, "system"), *map(dict, request.messages[-1:])])
+busy = _answered(
+    refusal(503, "too many requests"), lambda request: chat(request) and request.concurrent >= 3
+)
+no_plain = _answered(
+    reply(500), lambda request: "max_tokens" in (request.body or {}) and not request.streamed
+)
+without_system = _with_messages(
+    lambda request: [dict(m) for m in request.messages if m.get("role") != "system"]
+)
+last_only = _with_messages(
+    lambda request: [*_of(request, "system"), *map(dict, request.messages[-1:])]
+)
 first_turn_only = _with_messages(lambda request: _of(request, "system") + _of(request, "user")[:1])
 ascii_prompts = _with_messages(
-    lambda request: [with_text(m, "".join(filter(str.isascii, text_of(m)))) for m in request.messages]
+    lambda request: [
+        with_text(m, "".join(filter(str.isascii, text_of(m)))) for m in request.messages
+    ]
 )
-without_pictures = _with_messages(lambda request: [{**m, "content": text_of(m)} for m in request.messages])
+without_pictures = _with_messages(
+    lambda request: [{**m, "content": text_of(m)} for m in request.messages]
+)
 
 
 def refuses_extra(request: Request) -> Reply | None:
     unknown = [key for key in EXTRA_FIELDS if key in (request.body or {})]
-    return reply(422, {"detail": f"Unexpected fields: {unknown}"}) if chat(request) and unknown else None
+    return (
+        reply(422, {"detail": f"Unexpected fields: {unknown}"})
+        if chat(request) and unknown
+        else None
+    )
 
 
 def tail_only(request: Request, _: ServerState) -> Request:

@@ -18,7 +18,9 @@ _GZIP = 31
 class BodyWriter:
     """A response body: chunked, or ended by the end of the connection."""
 
-    def __init__(self, writer: asyncio.StreamWriter, *, chunked: bool, cut: str, zipped: bool = False) -> None:
+    def __init__(
+        self, writer: asyncio.StreamWriter, *, chunked: bool, cut: str, zipped: bool = False
+    ) -> None:
         self._writer = writer
         self._chunked = chunked
         self._cut = cut

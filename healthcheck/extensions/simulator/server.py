@@ -17,9 +17,20 @@ from healthcheck.core.records import SIMULATOR, JsonValue
 from healthcheck.errors import Blocked, UsageError, reason_of
 from healthcheck.extensions.simulator.behaviour import Behaviour
 from healthcheck.extensions.simulator.catalogue import FAULTS, named
-from healthcheck.extensions.simulator.completions import COMPLETIONS_PATH, TOKENIZE_PATH, Completions
+from healthcheck.extensions.simulator.completions import (
+    COMPLETIONS_PATH,
+    TOKENIZE_PATH,
+    Completions,
+)
 from healthcheck.extensions.simulator.dialects import DIALECTS, blocks, plain
-from healthcheck.extensions.simulator.faults import Fault, Reply, ServerState, Stream, refusal, reply
+from healthcheck.extensions.simulator.faults import (
+    Fault,
+    Reply,
+    ServerState,
+    Stream,
+    refusal,
+    reply,
+)
 from healthcheck.extensions.simulator.generation import Generation
 from healthcheck.extensions.simulator.model import SimulatedModel
 from healthcheck.extensions.simulator.request import Request
@@ -45,7 +56,9 @@ class Simulator:
         Blocked: the port is taken.
     """
 
-    def __init__(self, behaviour: Behaviour | None = None, *, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self, behaviour: Behaviour | None = None, *, host: str = "127.0.0.1", port: int = 0
+    ) -> None:
         self.behaviour = behaviour or Behaviour()
         unknown = [name for name in self.behaviour.faults if named(name) is None]
         if unknown or self.behaviour.dialect not in DIALECTS:
@@ -81,7 +94,12 @@ class Simulator:
             self._thread.join()
             reason = reason_of(self._error)
             raise Blocked(
-                msg("cannot listen on {host}:{port}: {reason}", host=self.host, port=self.port, reason=reason)
+                msg(
+                    "cannot listen on {host}:{port}: {reason}",
+                    host=self.host,
+                    port=self.port,
+                    reason=reason,
+                )
             ) from self._error
         return self
 
@@ -119,7 +137,9 @@ class _Service:
     def __init__(self, behaviour: Behaviour, served: list[Request], stop: asyncio.Event) -> None:
         self._behaviour = behaviour
         self._dialect = DIALECTS[behaviour.dialect]
-        self._faults: tuple[Fault, ...] = tuple(f for name in behaviour.faults if (f := named(name)))
+        self._faults: tuple[Fault, ...] = tuple(
+            f for name in behaviour.faults if (f := named(name))
+        )
         self._name = next((fault.serves for fault in self._faults if fault.serves), behaviour.model)
         self._malformed = next((fault.malformed for fault in self._faults if fault.malformed), 400)
         self._model = SimulatedModel(behaviour, apart=bool(self._dialect.reasoning))
@@ -167,14 +187,19 @@ class _Service:
             with contextlib.suppress(ConnectionError, asyncio.CancelledError):
                 await writer.wait_closed()
 
-    async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Request | None:
+    async def _read(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> Request | None:
         try:
             head = await reader.readuntil(b"\r\n\r\n")
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
             return None
         first, *lines = head.decode("latin-1").split("\r\n")
         method, _, rest = first.partition(" ")
-        headers = {key.strip().lower(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+        headers = {
+            key.strip().lower(): value.strip()
+            for key, _, value in (line.partition(":") for line in lines)
+        }
         length = int(headers.get("content-length") or 0)
         if length > MAX_BODY_BYTES:
             await send(writer, refusal(413, "the body is too large"))
@@ -192,7 +217,9 @@ class _Service:
             tokenizer=self._behaviour.tokenizer,
         )
 
-    async def _answer(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _answer(
+        self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
         """Answer one request; returns whether the connection can be reused."""
         if any(fault.deaf for fault in self._faults):
             await asyncio.sleep(_FOR_EVER_S)
@@ -243,21 +270,27 @@ class _Service:
 
     async def _serve(self, request: Request, writer: asyncio.StreamWriter) -> bool:
         generation = self._generate(request)
-        self._state.clock(self._behaviour.first_token_s, generation.length * self._behaviour.token_s)
+        self._state.clock(
+            self._behaviour.first_token_s, generation.length * self._behaviour.token_s
+        )
         streamed = request.streamed and all(fault.streams for fault in self._faults)
         with self._state.generating(generation):
             await asyncio.sleep(max([fault.pause_s for fault in self._faults], default=0.0))
             await self._hang_if_faulty(request)
             if streamed:
                 return await self._stream(request, generation, writer)
-            await asyncio.sleep(self._behaviour.first_token_s + generation.length * self._behaviour.token_s)
+            await asyncio.sleep(
+                self._behaviour.first_token_s + generation.length * self._behaviour.token_s
+            )
             await send(writer, self._plain(request, generation))
             return True
 
     def _problem(self, request: Request) -> Reply | None:
         body, behaviour = request.body, self._behaviour
         if body is None or not _is_chat(body):
-            fault = refusal(self._malformed, "the body must be a JSON object with a list of messages")
+            fault = refusal(
+                self._malformed, "the body must be a JSON object with a list of messages"
+            )
             return None if self._malformed == 200 else fault
         if not self._dialect.any_model and body.get("model", self._name) != self._name:
             return refusal(404, f"The model `{body.get('model')}` does not exist.")
@@ -269,7 +302,9 @@ class _Service:
             return refusal(400, str(error))
         limit = behaviour.context_tokens
         if wanted > limit:
-            return refusal(400, f"This model's maximum context length is {limit} tokens, not {wanted}.")
+            return refusal(
+                400, f"This model's maximum context length is {limit} tokens, not {wanted}."
+            )
         return None
 
     def _generate(self, request: Request) -> Generation:
@@ -287,7 +322,9 @@ class _Service:
 
     def _plain(self, request: Request, generation: Generation) -> Reply:
         wants, model = bool((request.body or {}).get("logprobs")), self._behaviour.model
-        return reply(200, plain(generation, self._dialect, identity=_identity(), model=model, logprobs=wants))
+        return reply(
+            200, plain(generation, self._dialect, identity=_identity(), model=model, logprobs=wants)
+        )
 
     def _changed_by_others(self, generation: Generation) -> Generation:
         changed = generation
@@ -300,14 +337,18 @@ class _Service:
         body = request.body or {}
         wants, model = bool(body.get("logprobs")), self._behaviour.model
         told = blocks(generation, self._dialect, identity=_identity(), model=model, logprobs=wants)
-        begun, ended = (tuple((block + self._dialect.blank).encode() for block in part) for part in told)
+        begun, ended = (
+            tuple((block + self._dialect.blank).encode() for block in part) for part in told
+        )
         stream = Stream(begun=begun, ended=ended)
         for fault in self._faults:
             if fault.on_stream and (not fault.with_field or fault.with_field in body):
                 stream = fault.on_stream(stream)
         return stream
 
-    async def _stream(self, request: Request, generation: Generation, writer: asyncio.StreamWriter) -> bool:
+    async def _stream(
+        self, request: Request, generation: Generation, writer: asyncio.StreamWriter
+    ) -> bool:
         zipped = self._dialect.gzip and "gzip" in request.headers.get("accept-encoding", "")
         chunked = self._dialect.framing == "chunked"
         body = BodyWriter(writer, chunked=chunked, cut=self._dialect.cut, zipped=zipped)
@@ -345,7 +386,9 @@ def _is_chat(body: Mapping[str, JsonValue]) -> bool:
     """Whether the body has messages, each with a role, as every server requires."""
     messages = body.get("messages")
     listed = messages if isinstance(messages, list) else []
-    return bool(listed) and all(isinstance(each, dict) and isinstance(each.get("role"), str) for each in listed)
+    return bool(listed) and all(
+        isinstance(each, dict) and isinstance(each.get("role"), str) for each in listed
+    )
 
 
 def _identity() -> str:

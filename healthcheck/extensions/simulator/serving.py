@@ -11,7 +11,13 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 
 from healthcheck.errors import UsageError
-from healthcheck.extensions.simulator import DEFAULT_ACCURACY, DIALECTS, FAULTS, Behaviour, Simulator
+from healthcheck.extensions.simulator import (
+    DEFAULT_ACCURACY,
+    DIALECTS,
+    FAULTS,
+    Behaviour,
+    Simulator,
+)
 from healthcheck.extensions.simulator.bank import known
 from healthcheck.extensions.simulator.catalogue import NUMBERED
 from healthcheck.extensions.simulator.manners import TEXTS, Manner
@@ -41,7 +47,9 @@ def run(options: argparse.Namespace) -> int:
         context_tokens=options.context,
         competent=not options.incompetent,
     )
-    asked_to_end: queue.SimpleQueue[int] = queue.SimpleQueue()  # an Event deadlocks when two signals come at once
+    asked_to_end: queue.SimpleQueue[int] = (
+        queue.SimpleQueue()
+    )  # an Event deadlocks when two signals come at once
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda received, _: asked_to_end.put(received))
     with Simulator(behaviour, host=options.host, port=options.port) as simulator:

@@ -65,7 +65,11 @@ def sticky(query: Query) -> str:
 
 
 def _drawn(query: Query, sample: int) -> str:
-    return query.right if query.uniform(sample, "right") < ACCURACY[query.tier] else _wrong(query, sample)
+    return (
+        query.right
+        if query.uniform(sample, "right") < ACCURACY[query.tier]
+        else _wrong(query, sample)
+    )
 
 
 def _wrong(query: Query, sample: int) -> str:
@@ -73,4 +77,9 @@ def _wrong(query: Query, sample: int) -> str:
     return str(int(query.right) + offset) if query.right.isdigit() else f"{query.right}{offset}"
 
 
-SOLVERS: dict[str, Callable[[Query], str]] = {"regex": regex, "parser": parser, "iid": iid, "sticky": sticky}
+SOLVERS: dict[str, Callable[[Query], str]] = {
+    "regex": regex,
+    "parser": parser,
+    "iid": iid,
+    "sticky": sticky,
+}

@@ -28,7 +28,9 @@ def _events(edit: Callable[[Event], Event]) -> Spoil:
         if not rest.startswith(b"{"):
             return block
         event = edit(json.loads(rest))
-        return prefix + json.dumps(event, ensure_ascii=False).encode() + block[len(block.rstrip()) :]
+        return (
+            prefix + json.dumps(event, ensure_ascii=False).encode() + block[len(block.rstrip()) :]
+        )
 
     return lambda stream: replace(
         stream, begun=tuple(map(in_block, stream.begun)), ended=tuple(map(in_block, stream.ended))
@@ -80,7 +82,9 @@ def _in_two_tokens(char: str) -> bool:
 
 
 def id_lines(stream: Stream) -> Stream:
-    return replace(stream, begun=tuple(b"id: %d\n" % n + block for n, block in enumerate(stream.begun)))
+    return replace(
+        stream, begun=tuple(b"id: %d\n" % n + block for n, block in enumerate(stream.begun))
+    )
 
 
 def burst(stream: Stream) -> Stream:
@@ -129,7 +133,9 @@ def without_40th(stream: Stream) -> Stream:
 def late_text(stream: Stream) -> Stream:
     """Move the last block with text behind the one with finish_reason."""
     return replace(
-        stream, begun=stream.begun[:-1], ended=(*stream.ended[:1], *stream.begun[-1:], *stream.ended[1:])
+        stream,
+        begun=stream.begun[:-1],
+        ended=(*stream.ended[:1], *stream.begun[-1:], *stream.ended[1:]),
     )
 
 

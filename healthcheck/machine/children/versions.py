@@ -5,7 +5,16 @@ import platform
 import sys
 from importlib import metadata
 
-NAMES = ("torch", "torch-npu", "vllm", "vllm-ascend", "transformers", "triton-ascend", "triton", "numpy")
+NAMES = (
+    "torch",
+    "torch-npu",
+    "vllm",
+    "vllm-ascend",
+    "transformers",
+    "triton-ascend",
+    "triton",
+    "numpy",
+)
 
 
 def version(name: str) -> str:

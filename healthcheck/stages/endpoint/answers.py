@@ -74,7 +74,9 @@ def _joined(text: str, reasoning: str) -> str:
     a stream (vLLM's qwen3 parser does): the answer is the same. The same holds if max_tokens cuts a character in
     half: a stream may hold its bytes back, and a plain answer end in U+FFFD.
     """
-    parts = (part.strip().rstrip(_HALF).rstrip() for part in _THINK.split(f"{reasoning}</think>{text}"))
+    parts = (
+        part.strip().rstrip(_HALF).rstrip() for part in _THINK.split(f"{reasoning}</think>{text}")
+    )
     return "\n".join(part for part in parts if part)
 
 
@@ -158,7 +160,9 @@ def response_of(exchange: Exchange) -> str:
 def request_of(exchange: Exchange) -> str:
     """The request of an exchange, as the `where` of a finding."""
     sent = exchange.sent or {}
-    fields = ", ".join(f"{key} {sent[key]}" for key in ("stream", "max_tokens", "temperature") if key in sent)
+    fields = ", ".join(
+        f"{key} {sent[key]}" for key in ("stream", "max_tokens", "temperature") if key in sent
+    )
     return f"POST {contract.CHAT_PATH}" + (f" ({fields})" if fields else "")
 
 

@@ -89,7 +89,8 @@ def _by_clock(answers: Sequence[Clocked]) -> Streaming:
     if len(answers) < TIMES or min(spans_s) < MEASURABLE_S or silent:
         return Streaming.TOO_QUICK
     late = [
-        (each.exchange.arrivals_s[0] - each.first_s) / span_s for each, span_s in zip(answers, spans_s, strict=True)
+        (each.exchange.arrivals_s[0] - each.first_s) / span_s
+        for each, span_s in zip(answers, spans_s, strict=True)
     ]
     if min(late) > 1 - _HELD_SHARE:
         return Streaming.BEHIND
@@ -103,7 +104,11 @@ def _by_arrivals(interview: Interview) -> Streaming:
     if not _is_late(interview.long, short_s):
         return Streaming.TOO_QUICK
     compared = comparison(interview.turns)
-    return _by_turns(compared) if compared and len(interview.turns) >= LEAST_TURNS else Streaming.UNCLEAR
+    return (
+        _by_turns(compared)
+        if compared and len(interview.turns) >= LEAST_TURNS
+        else Streaming.UNCLEAR
+    )
 
 
 def _by_turns(compared: Comparison) -> Streaming:
@@ -126,7 +131,9 @@ def comparison(turns: Sequence[Turn]) -> Comparison | None:
         first_s=median(first),
         last_s=median(last),
         least_s=min(last) - min(short),
-        tokens_per_s=max(_tokens(each) / max(each.arrivals_s[-1] - min(short), _TINY_S) for each in long),
+        tokens_per_s=max(
+            _tokens(each) / max(each.arrivals_s[-1] - min(short), _TINY_S) for each in long
+        ),
         apart=min(first) > max(short),
     )
 
@@ -147,7 +154,12 @@ def _is_steady(exchange: Exchange, short_s: float) -> bool:
 
 def _is_late(exchange: Exchange | None, short_s: float) -> bool:
     """Whether a long answer ended so much later than a short one begins that its text could have been held back."""
-    if exchange is None or not answered(exchange) or not exchange.arrivals_s or not _has_pieces(exchange):
+    if (
+        exchange is None
+        or not answered(exchange)
+        or not exchange.arrivals_s
+        or not _has_pieces(exchange)
+    ):
         return False
     return exchange.arrivals_s[-1] > _LATER * short_s + MEASURABLE_S
 

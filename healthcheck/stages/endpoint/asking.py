@@ -53,11 +53,20 @@ class Asker:
 
     def say_step(self, step: str, done: int = 0) -> None:
         """Report a step, and how long it may wait for an answer."""
-        text = msg("endpoint, up to {limit_s:.0f} s an answer: {step}", limit_s=self.limits.total_s, step=step)
+        text = msg(
+            "endpoint, up to {limit_s:.0f} s an answer: {step}",
+            limit_s=self.limits.total_s,
+            step=step,
+        )
         self.progress.update(text, done=done, total=_STEPS)
 
     def body(
-        self, messages: Sequence[Message], *, max_tokens: int, temperature: float | None, **fields: JsonValue
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        temperature: float | None,
+        **fields: JsonValue,
     ) -> Mapping[str, JsonValue]:
         """The evaluation client's body without refused fields; temperature None is the lowest."""
         heat = self.cold if temperature is None else temperature
@@ -72,11 +81,19 @@ class Asker:
         **fields: JsonValue,
     ) -> Exchange:
         """Request a stream."""
-        return self.client.chat(self.body(messages, max_tokens=max_tokens, temperature=temperature, **fields))
+        return self.client.chat(
+            self.body(messages, max_tokens=max_tokens, temperature=temperature, **fields)
+        )
 
-    def plain(self, *messages: Message, max_tokens: int = SHORT_TOKENS, **fields: JsonValue) -> Exchange:
+    def plain(
+        self, *messages: Message, max_tokens: int = SHORT_TOKENS, **fields: JsonValue
+    ) -> Exchange:
         """Request a plain answer."""
-        body = {**self.body(messages, max_tokens=max_tokens, temperature=None), **fields, "stream": False}
+        body = {
+            **self.body(messages, max_tokens=max_tokens, temperature=None),
+            **fields,
+            "stream": False,
+        }
         body.pop(STREAM_OPTIONS, None)
         return self.client.chat(body)
 

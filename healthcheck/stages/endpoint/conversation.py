@@ -81,7 +81,9 @@ def heard(
             )
             return
         forgotten = warn
-        thinks = not ended(talk.same) and not ended(exchange)  # thoughts that were cut may come to the word later
+        thinks = not ended(talk.same) and not ended(
+            exchange
+        )  # thoughts that were cut may come to the word later
         if thinks or not able:
             return
     if any(repeats(talk.word, each) for each in (exchange, *again)):
@@ -90,7 +92,13 @@ def heard(
         raise NotApplicable(MUTE)
     word = repr(talk.word)
     expected = msg(
-        "the code word {word} from {what}; within one message the model repeats it", word=word, what=what
+        "the code word {word} from {what}; within one message the model repeats it",
+        word=word,
+        what=what,
     )
-    seen = msg("{said}, and no word of it in {again} more answers", said=shown(said(exchange)), again=len(again))
+    seen = msg(
+        "{said}, and no word of it in {again} more answers",
+        said=shown(said(exchange)),
+        again=len(again),
+    )
     yield forgotten(expected=expected, seen=seen, fix=fix, where=request_of(exchange))

@@ -29,7 +29,9 @@ def undisturbed(crowd: Crowd) -> bool:
 
 def crowd_talk(crowd: Crowd) -> tuple[str, ...]:
     """Signs that a stream received another stream's text, in words."""
-    return tuple(dict.fromkeys((*_anothers_words(crowd), *_anothers_answers(crowd), *_shared_events(crowd))))
+    return tuple(
+        dict.fromkeys((*_anothers_words(crowd), *_anothers_answers(crowd), *_shared_events(crowd)))
+    )
 
 
 def changed_copies(crowd: Crowd) -> tuple[tuple[str, str], ...]:
@@ -124,7 +126,8 @@ def _anothers_answers(crowd: Crowd) -> Iterator[str]:
     for index, (text, again) in enumerate(zip(first, second, strict=False)):
         if telling and len(text) >= _TELLING_CHARACTERS and text != again and text in second:
             yield msg(
-                "the stream with the code word {words} has the answer to another prompt", words=repr(words[index])
+                "the stream with the code word {words} has the answer to another prompt",
+                words=repr(words[index]),
             )
 
 
@@ -133,10 +136,15 @@ def _shared_events(crowd: Crowd) -> Iterator[str]:
     for index, identities in enumerate(names):
         others = {name for other, given in enumerate(names) if other != index for name in given}
         if len(identities) > 1 and others & set(identities):
-            yield msg("one stream has the events of several: {identities}", identities=", ".join(identities[:3]))
+            yield msg(
+                "one stream has the events of several: {identities}",
+                identities=", ".join(identities[:3]),
+            )
 
 
-def still_right(interview: Interview, exchange: Exchange, *, line: int, after: str, fix: str) -> Findings:
+def still_right(
+    interview: Interview, exchange: Exchange, *, line: int, after: str, fix: str
+) -> Findings:
     """A line of the crowd, sent again, must be answered, and with text if its earlier answers had some."""
     crowd = interview.crowd
     before = [said(exchanges[line]) for exchanges in crowd.rounds if len(exchanges) > line]

@@ -67,7 +67,9 @@ def _sums(client: Client) -> _Sums | None:
 
 def _value(text: str, name: str) -> float | None:
     """The sum of a metric over its labels (Prometheus' text format); None if it is not there."""
-    found = re.findall(rf"^{re.escape(name)}(?:{{[^}}\n]*}})? ([0-9.eE+-]{{1,40}})$", text, re.MULTILINE)
+    found = re.findall(
+        rf"^{re.escape(name)}(?:{{[^}}\n]*}})? ([0-9.eE+-]{{1,40}})$", text, re.MULTILINE
+    )
     try:
         return sum(map(float, found)) if found else None
     except ValueError:

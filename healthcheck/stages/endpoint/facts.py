@@ -15,7 +15,13 @@ from healthcheck import contract
 from healthcheck.contract import Task
 from healthcheck.core.progress import Progress, Silent
 from healthcheck.stages.endpoint import waits
-from healthcheck.stages.endpoint.answers import answer, answered, context_tokens, plain_answer, texts
+from healthcheck.stages.endpoint.answers import (
+    answer,
+    answered,
+    context_tokens,
+    plain_answer,
+    texts,
+)
 from healthcheck.stages.endpoint.arrivals import Streaming, streaming
 from healthcheck.stages.endpoint.asking import SHORT_TOKENS, Ask, Asker
 from healthcheck.stages.endpoint.crowd import (
@@ -112,7 +118,9 @@ def interview(
     return replace(facts, seconds=time.monotonic() - began)
 
 
-def _interview(asker: Asker, model: str | None, weights: str | None, task: Task, notes: Notes) -> Interview:
+def _interview(
+    asker: Asker, model: str | None, weights: str | None, task: Task, notes: Notes
+) -> Interview:
     brief = asker.within(_MODELS_S)
     brief.say_step(msg("the list of models"))
     models = _models(brief.client)
@@ -126,7 +134,11 @@ def _interview(asker: Asker, model: str | None, weights: str | None, task: Task,
         task=task,
         models=models,
         asked_name=asked,
-        proxies=tuple(name for name in _PROXY_VARIABLES if os.environ.get(name) or os.environ.get(name.upper())),
+        proxies=tuple(
+            name
+            for name in _PROXY_VARIABLES
+            if os.environ.get(name) or os.environ.get(name.upper())
+        ),
         openings=_openings(asker, names),
     )
     opening = facts.opening
@@ -150,7 +162,11 @@ def _models(client: Client) -> Exchange:
 
 def _openings(asker: Asker, names: list[str]) -> tuple[Opening, ...]:
     """The evaluation client's own request; if refused, the same with fewer fields until one is accepted."""
-    tries = [(name, left_out) for name in names for left_out in ((), EXTRA_FIELDS, (*EXTRA_FIELDS, STREAM_OPTIONS))]
+    tries = [
+        (name, left_out)
+        for name in names
+        for left_out in ((), EXTRA_FIELDS, (*EXTRA_FIELDS, STREAM_OPTIONS))
+    ]
     openings: list[Opening] = []
     for name, left_out in tries:
         asker.say_step(
@@ -179,16 +195,25 @@ def _alone(asker: Asker, facts: Interview) -> tuple[Asker, Interview]:
     asker = asker.under(limits)
     streams: tuple[Exchange, ...] = (stream,)
     plains: tuple[Exchange, ...] = (plain,)
-    if answered(stream) and plain.status == 200 and not plain.error and answer(stream) != plain_answer(plain):
+    if (
+        answered(stream)
+        and plain.status == 200
+        and not plain.error
+        and answer(stream) != plain_answer(plain)
+    ):
         # Batches of another size round differently: repeat each alone, until a difference is not an accident.
-        again = _in_pairs(_PAIRS, partial(asker.stream, user(STORY)), partial(asker.plain, user(STORY)))
+        again = _in_pairs(
+            _PAIRS, partial(asker.stream, user(STORY)), partial(asker.plain, user(STORY))
+        )
         streams, plains = again.streams, again.plains
     return asker, replace(facts, streams=streams, plains=plains)
 
 
 def _pair(asker: Asker) -> tuple[Exchange, Exchange]:
     brief = asker.within(asker.limits.first_event_s)
-    stream, plain = asker.together([lambda: asker.stream(user(STORY)), lambda: brief.plain(user(STORY))], at_once=2)
+    stream, plain = asker.together(
+        [lambda: asker.stream(user(STORY)), lambda: brief.plain(user(STORY))], at_once=2
+    )
     return stream, plain
 
 
@@ -219,7 +244,9 @@ def _together(asker: Asker, facts: Interview, notes: Notes) -> Interview:
     if common_length(facts) is not None:
         another = rest.asker.stream(user(STORY), max_tokens=rest.long_tokens, temperature=1.0)
         facts = replace(facts, another=another)
-    if not any(texts(each)[0] for each in every_stream(facts)) or not any(map(ended, own_ends(facts))):
+    if not any(texts(each)[0] for each in every_stream(facts)) or not any(
+        map(ended, own_ends(facts))
+    ):
         room = min(END_TOKENS, (context_tokens(facts.models) or 2 * END_TOKENS) // 2)
         facts = replace(facts, to_the_end=rest.asker.stream(user(GREETING), max_tokens=room))
     return _recovery(rest, facts)
@@ -229,7 +256,9 @@ def _in_turn(rest: Rest, facts: Interview) -> Interview:
     """Short and long answers in turn, until it is clear whether text is held back."""
     while streaming(facts) is Streaming.UNCLEAR and len(facts.turns) < _MOST_TURNS:
         rest.asker.say_step(msg("short and long answers in turn"), 3)
-        short = tuple(rest.asker.stream(user(STORY), ignore_eos=True) for _ in range(_SHORT_IN_TURN))
+        short = tuple(
+            rest.asker.stream(user(STORY), ignore_eos=True) for _ in range(_SHORT_IN_TURN)
+        )
         long = rest.asker.stream(user(STORY), max_tokens=rest.long_tokens, ignore_eos=True)
         facts = replace(facts, turns=(*facts.turns, Turn(short=short, long=long)))
         if not all(map(answered, (*short, long))):
@@ -248,20 +277,28 @@ def _plan(asker: Asker, facts: Interview, crowd: Crowd) -> Rest:
     most = min(_LONG_TOKENS[1], context // 2) if context else _LONG_TOKENS[1]
     long_tokens = int(min(most, max(_LONG_TOKENS[0], _LONG_S * pace)))
     queued = 5 * long_tokens + 2 * len(crowd.lines) * SHORT_TOKENS
-    limits = waits.learnt(asker.limits, crowd.rounds[0], queued_tokens=queued, least_s=waits.NEW_SHAPE_S)
+    limits = waits.learnt(
+        asker.limits, crowd.rounds[0], queued_tokens=queued, least_s=waits.NEW_SHAPE_S
+    )
     at_once = SIDE_BY_SIDE if undisturbed(crowd) else 1
-    return Rest(asker=asker.under(limits), long_tokens=long_tokens, at_once=at_once, context=context)
+    return Rest(
+        asker=asker.under(limits), long_tokens=long_tokens, at_once=at_once, context=context
+    )
 
 
 def _recovery(rest: Rest, facts: Interview) -> Interview:
     """One line of the crowd alone after disconnects, another after malformed requests."""
     crowd = facts.crowd
     left = SIDE_BY_SIDE * LEFT_TOKENS
-    limits = waits.learnt(rest.asker.limits, crowd.rounds[0], queued_tokens=left, least_s=waits.LEAST_S)
+    limits = waits.learnt(
+        rest.asker.limits, crowd.rounds[0], queued_tokens=left, least_s=waits.LEAST_S
+    )
     asker = rest.asker.under(limits)
     rest = replace(rest, asker=asker)
     for index in doubtful_copies(crowd)[:MOST_ALONE]:
-        crowd = replace(crowd, alone=(*crowd.alone, (index, asker.stream(copying(crowd.lines[index])))))
+        crowd = replace(
+            crowd, alone=(*crowd.alone, (index, asker.stream(copying(crowd.lines[index]))))
+        )
     facts = replace(facts, crowd=crowd)
     if only_changed(crowd) or looks_changed(facts):
         stream, plain = (
@@ -284,7 +321,9 @@ def _recovery(rest: Rest, facts: Interview) -> Interview:
     malformed = _malformed(asker)
     last = asker.stream(copying(crowd.lines[LINE_AFTER_MALFORMED]))
     if answered(last):
-        facts = replace(facts, crowd=replace(crowd, alone=(*crowd.alone, (LINE_AFTER_MALFORMED, last))))
+        facts = replace(
+            facts, crowd=replace(crowd, alone=(*crowd.alone, (LINE_AFTER_MALFORMED, last)))
+        )
     return replace(facts, malformed=malformed, after_malformed=last)
 
 

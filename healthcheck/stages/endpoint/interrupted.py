@@ -9,9 +9,13 @@ from healthcheck.stages.endpoint.records import Notes
 
 _OPENING = frozenset({"endpoint/no-auth", "endpoint/models", "endpoint/model-name"})
 """They read the list of models and the first chats."""
-_SHORT_ANSWERS = frozenset({"endpoint/degenerate", "endpoint/multi-turn", "endpoint/system-role", "endpoint/image"})
+_SHORT_ANSWERS = frozenset(
+    {"endpoint/degenerate", "endpoint/multi-turn", "endpoint/system-role", "endpoint/image"}
+)
 """They read the short answers and the stories as well."""
-_EACH_STREAM = frozenset({"endpoint/extra-fields", "endpoint/stream-framing", "endpoint/stream-finish"})
+_EACH_STREAM = frozenset(
+    {"endpoint/extra-fields", "endpoint/stream-framing", "endpoint/stream-finish"}
+)
 """They read every stream: a fault in one is a fault, but a pass needs all of them."""
 
 

@@ -15,7 +15,9 @@ _COMPARED_CHARACTERS = 2000
 
 def parting(one: str, other: str) -> int:
     """The index of the first character in which two texts differ; 0 if they are equal."""
-    return next((place for place, pair in enumerate(zip_longest(one, other)) if pair[0] != pair[1]), 0)
+    return next(
+        (place for place, pair in enumerate(zip_longest(one, other)) if pair[0] != pair[1]), 0
+    )
 
 
 def falls_back_into_step(one: str, other: str) -> bool:
@@ -32,7 +34,9 @@ def falls_back_into_step(one: str, other: str) -> bool:
     if match.size < _IN_STEP_CHARACTERS or abs(match.a - match.b) > _SHIFT_CHARACTERS:
         return False
     alike = sum(
-        block.size for block in _matcher(one, other).get_matching_blocks() if block.size >= _PIECE_CHARACTERS
+        block.size
+        for block in _matcher(one, other).get_matching_blocks()
+        if block.size >= _PIECE_CHARACTERS
     )
     return alike >= _ALIKE_SHARE * min(len(one), len(other))
 

@@ -20,7 +20,11 @@ def changed_alone(interview: Interview) -> tuple[str, str] | None:
         plains = {plain_answer(plain) for plain in pairs.plains}
         if len(plains) == 1 and len(pairs.plains) > 1:
             (right,) = plains
-            texts = [text for text in map(answer, filter(answered, pairs.streams)) if not right.endswith(text)]
+            texts = [
+                text
+                for text in map(answer, filter(answered, pairs.streams))
+                if not right.endswith(text)
+            ]
             changed = {text for text in texts if falls_back_into_step(text, right)}
             spaced = {text for text in texts if _differs_in_space(text, right)}
             always = len(texts) == len(pairs.streams) and (len(changed) == 1 or len(spaced) == 1)

@@ -19,9 +19,15 @@ FILLER = (
 GREETING = "Say hello, in one word."
 _REPEAT = "Repeat this line exactly, and write nothing else:"
 _SHOTS = (
-    ("There are 3 boxes with 4 pens each. How many pens are there?", "3 times 4 is 12. The answer is 12"),
+    (
+        "There are 3 boxes with 4 pens each. How many pens are there?",
+        "3 times 4 is 12. The answer is 12",
+    ),
     ("Lena had 9 coins and lost 2. How many are left?", "9 minus 2 is 7. The answer is 7"),
-    ("A bus has 20 seats and 13 are taken. How many are free?", "20 minus 13 is 7. The answer is 7"),
+    (
+        "A bus has 20 seats and 13 are taken. How many are free?",
+        "20 minus 13 is 7. The answer is 7",
+    ),
     ("Tom reads 5 pages a day. How many in 6 days?", "5 times 6 is 30. The answer is 30"),
 )
 _STEMS = ("kelp", "mirt", "zorn", "quab", "dulf", "vask", "jepp", "wolm")
@@ -45,7 +51,11 @@ def system(text: str) -> Message:
 
 def four_shot() -> list[Message]:
     """Nine messages in the form of the service's sample task: four worked examples, then the question."""
-    turns = [turn for question, worked in _SHOTS for turn in (user(_question(question)), assistant(worked))]
+    turns = [
+        turn
+        for question, worked in _SHOTS
+        for turn in (user(_question(question)), assistant(worked))
+    ]
     return [*turns, user(_question("A farm has 8 hens and buys 7 more. How many hens has it?"))]
 
 

@@ -224,7 +224,10 @@ class Interview:
     @property
     def steady(self) -> bool:
         """Whether the same request at temperature 0 always gave the same answer, streamed and plain."""
-        return len({answer(s) for s in self.streams}) == 1 and len({plain_answer(p) for p in self.plains}) == 1
+        return (
+            len({answer(s) for s in self.streams}) == 1
+            and len({plain_answer(p) for p in self.plains}) == 1
+        )
 
 
 @dataclass(slots=True)

@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 from healthcheck.contract import Task
 from healthcheck.core.records import JsonValue
 from healthcheck.stages.endpoint import waits
-from healthcheck.stages.endpoint.answers import answer, plain_answer, prompt_tokens, repeats, texts, vary
+from healthcheck.stages.endpoint.answers import (
+    answer,
+    plain_answer,
+    prompt_tokens,
+    repeats,
+    texts,
+    vary,
+)
 from healthcheck.stages.endpoint.asking import Ask, Asker
 from healthcheck.stages.endpoint.pictures import pictures
 from healthcheck.stages.endpoint.prompts import (
@@ -90,7 +97,13 @@ def ask_the_rest(rest: Rest, facts: Interview) -> Interview:
             facts = _short_answers(rest, facts)
         done = {name: pending[name].result() if calm else ask() for name, ask in longs.items()}
     stories = (done["story"], done["puzzle"])
-    return replace(facts, long=done["long"], roomy=done["roomy"], long_plain=done["long_plain"], stories=stories)
+    return replace(
+        facts,
+        long=done["long"],
+        roomy=done["roomy"],
+        long_plain=done["long_plain"],
+        stories=stories,
+    )
 
 
 def copies(asker: Asker, lines: Sequence[str]) -> tuple[Exchange, ...]:
@@ -181,7 +194,12 @@ def _steps(rest: Rest, word: str) -> tuple[Step, ...]:
     limits = waits.longer_prompt(asker.limits, three.exchange, quarter / 3)
     middle = Step(units=quarter, exchange=asker.under(limits).stream(_far(word, quarter)))
     limits = waits.longer_prompt(limits, middle.exchange, many / quarter)
-    return one, three, middle, Step(units=many, exchange=asker.under(limits).stream(_far(word, many)))
+    return (
+        one,
+        three,
+        middle,
+        Step(units=many, exchange=asker.under(limits).stream(_far(word, many))),
+    )
 
 
 def _beginnings(asker: Asker, word: str, steps: Sequence[Step]) -> tuple[tuple[str, Exchange], ...]:
@@ -222,7 +240,10 @@ def _recalls(asker: Asker, word: str, same: Exchange) -> tuple[Recall, ...]:
     if not repeats(word, same) or repeats(word, first.last):
         return (first,)
     others = (code_word(98), code_word(97))
-    asked = ((other, asker.stream(_far(other, 1)), asker.stream(*_three_turns(other))) for other in others)
+    asked = (
+        (other, asker.stream(_far(other, 1)), asker.stream(*_three_turns(other)))
+        for other in others
+    )
     return (first, *(Recall(word=other, single=single, last=last) for other, single, last in asked))
 
 
@@ -245,7 +266,9 @@ def _sampling(rest: Rest) -> Sampling:
 
     def four(max_tokens: int, temperature: float, **fields: JsonValue) -> tuple[Exchange, ...]:
         def ask() -> Exchange:
-            return asker.stream(user(STORY), max_tokens=max_tokens, temperature=temperature, **fields)
+            return asker.stream(
+                user(STORY), max_tokens=max_tokens, temperature=temperature, **fields
+            )
 
         return asker.together([ask] * 4, at_once=most)
 
@@ -283,6 +306,7 @@ def _shown(rest: Rest) -> Shown:
     with asker.workers(min(4, rest.at_once)) as pool:
         streams = tuple(pool.map(lambda at: asker.stream(with_picture(question, at)), pictures()))
     plain = tuple(
-        asker.plain(with_picture(question, address), logprobs=True, top_logprobs=5) for address in pictures()[:2]
+        asker.plain(with_picture(question, address), logprobs=True, top_logprobs=5)
+        for address in pictures()[:2]
     )
     return Shown(streams=streams, plain=plain, without=asker.stream(user(question)))

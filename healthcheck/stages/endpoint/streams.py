@@ -55,11 +55,15 @@ def unanswered(interview: Interview) -> tuple[Exchange, ...]:
     (endpoint/concurrency, disconnect and bad-request judge these).
     """
     apart = interview.crowd.rounds[0] + interview.crowd.rounds[1]
-    foreign = interview.foreign.plains if interview.plains and interview.plains[0].status == 200 else ()
+    foreign = (
+        interview.foreign.plains if interview.plains and interview.plains[0].status == 200 else ()
+    )
     asked = (*asked_streams(interview), *foreign)
     if not answered(interview.opening.exchange):
         return ()
-    return tuple(each for each in asked if not each.status and not any(each is other for other in apart))
+    return tuple(
+        each for each in asked if not each.status and not any(each is other for other in apart)
+    )
 
 
 def broken_off(interview: Interview) -> tuple[Exchange, ...]:
@@ -71,7 +75,11 @@ def broken_off(interview: Interview) -> tuple[Exchange, ...]:
     )  # fmt: skip
     if not answered(interview.opening.exchange):
         return ()
-    return tuple(each for each in asked if each and (each.status >= _SERVER_ERROR or each.status == _TOO_MANY))
+    return tuple(
+        each
+        for each in asked
+        if each and (each.status >= _SERVER_ERROR or each.status == _TOO_MANY)
+    )
 
 
 def lost_in_a_crowd(interview: Interview, exchange: Exchange) -> bool:
@@ -80,7 +88,9 @@ def lost_in_a_crowd(interview: Interview, exchange: Exchange) -> bool:
     if not exchange.error or exchange.arrivals_s:
         return False
     beside = any(exchange is each for exchanges in crowd.rounds for each in exchanges)
-    return beside and all(answered(each) for each in (interview.opening.exchange, *interview.streams))
+    return beside and all(
+        answered(each) for each in (interview.opening.exchange, *interview.streams)
+    )
 
 
 def miscount(exchange: Exchange) -> str:

@@ -32,4 +32,8 @@ PROGRAM = "program"
 
 def is_imported(module: str, records: Iterable[Sequence[str]]) -> bool:
     """Whether a module, or one below it, is in a record of an import."""
-    return any(each[0] == IMPORTS and f"{each[1]}.".startswith(f"{module}.") for each in records if len(each) > 1)
+    return any(
+        each[0] == IMPORTS and f"{each[1]}.".startswith(f"{module}.")
+        for each in records
+        if len(each) > 1
+    )

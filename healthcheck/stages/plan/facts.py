@@ -60,7 +60,14 @@ def gather(
     with export(submission) as tree:
         text = (submission.deploy_sh or b"").decode("utf-8", "replace")
         shown = _shown(submission, text, devices or named_devices("", 1))
-        run = DryRun(tree=tree, weights=weights, text=text, limits=limits or Limits(), box=sandbox, shown=shown)
+        run = DryRun(
+            tree=tree,
+            weights=weights,
+            text=text,
+            limits=limits or Limits(),
+            box=sandbox,
+            shown=shown,
+        )
         return run.plan(submission)
 
 
@@ -76,7 +83,9 @@ def _shown(submission: Submission, script: str, devices: Devices) -> Mapping[str
     `usable_bytes` those of torch_npu, `table` the layout of npu-smi.
     """
     row, kind = stacks.row(submission.stack or stacks.DEFAULT), devices.kind
-    required = {name for entry in entries(submission) if entry.name for name in _programs_of(entry.name)}
+    required = {
+        name for entry in entries(submission) if entry.name for name in _programs_of(entry.name)
+    }
     return {
         "lacks": sorted(image.lacking(script, row.cann or "") - required),
         "required_programs": sorted(required),

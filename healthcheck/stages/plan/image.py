@@ -19,11 +19,14 @@ IMAGE_PACKAGES = "/usr/local/python3/lib/python3/site-packages/"
 STUBS = {
     script: tuple(names.split())
     for script, _, names in (
-        line.partition(":") for line in (STUBS_FOLDER / "programs.txt").read_text("ascii").splitlines()
+        line.partition(":")
+        for line in (STUBS_FOLDER / "programs.txt").read_text("ascii").splitlines()
     )
 }
 """The programs that each stub script replaces."""
-VARIABLES = dict(line.split("=", 1) for line in (STUBS_FOLDER / "environment.txt").read_text("ascii").split())
+VARIABLES = dict(
+    line.split("=", 1) for line in (STUBS_FOLDER / "environment.txt").read_text("ascii").split()
+)
 """What the image sets, as CANN's images do, on which vllm-ascend's are built. Source: their Dockerfiles."""
 STUBBED = frozenset(name for names in STUBS.values() for name in names)
 """The programs that stubs replace as long as the script keeps the search path."""
@@ -62,7 +65,11 @@ def lacking(script: str, cann: str) -> frozenset[str]:
     others = STUBBED - REAL_PROGRAMS - _OF_PYTHON
     looked_for = {name for name in others if looks_for(script, name)}
     version = tuple(map(int, re.findall(r"\d+", cann)[:2]))
-    return INSTALLED_ONLY | looked_for | ({"jq"} if version and version < _JQ_SINCE_CANN else frozenset())
+    return (
+        INSTALLED_ONLY
+        | looked_for
+        | ({"jq"} if version and version < _JQ_SINCE_CANN else frozenset())
+    )
 
 
 def engines_looked_for(script: str) -> tuple[str, ...]:
@@ -73,6 +80,9 @@ def engines_looked_for(script: str) -> tuple[str, ...]:
 def looks_for(script: str, program: str) -> bool:
     """Whether a shell script asks if there is a program."""
     return (
-        re.search(rf"\b(?:command -[vV]|which|type|hash)\s+(?:-\w+\s+)?{re.escape(program)}(?![\w.-])", script)
+        re.search(
+            rf"\b(?:command -[vV]|which|type|hash)\s+(?:-\w+\s+)?{re.escape(program)}(?![\w.-])",
+            script,
+        )
         is not None
     )

@@ -22,7 +22,9 @@ def spanned(span: str, releases: Sequence[str]) -> set[str]:
     for part in span.split():
         first, is_range, last = part.partition(OPEN_END)
         at = releases.index(first)
-        found.update(releases[at : releases.index(last) + 1 if last else None] if is_range else [first])
+        found.update(
+            releases[at : releases.index(last) + 1 if last else None] if is_range else [first]
+        )
     return found
 
 
@@ -59,9 +61,13 @@ class Importable:
     def homes(self, name: str, release: str) -> list[str]:
         """The modules of a release that define a name."""
         candidates = (
-            module for module, spans in self.modules.items() if any(name in text for text in spans.values())
+            module
+            for module, spans in self.modules.items()
+            if any(name in text for text in spans.values())
         )
-        return [module for module in candidates if (True, name) in set(self._listed(module, release))]
+        return [
+            module for module in candidates if (True, name) in set(self._listed(module, release))
+        ]
 
     def _listed(self, module: str, release: str) -> Iterator[tuple[bool, str]]:
         """The names of a module in a release, each after whether the module defines it."""
@@ -90,7 +96,9 @@ class Importable:
 def read(text: str) -> dict[str, Importable]:
     """The catalogue by package."""
     return {
-        package: Importable(package, tuple(known[RELEASES]), frozenset(known[FOREIGN].split()), known[MODULES])
+        package: Importable(
+            package, tuple(known[RELEASES]), frozenset(known[FOREIGN].split()), known[MODULES]
+        )
         for package, known in json.loads(text).items()
         if isinstance(known, dict)
     }

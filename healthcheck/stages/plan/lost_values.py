@@ -50,7 +50,11 @@ class LostValue:
 def lost_values(plan: LaunchPlan) -> tuple[LostValue, ...]:
     """The options of the server that lost their value, each once."""
     server = plan.server
-    found = {flag: _lost(plan, flag, value) for flag, value in _empty_options(plan, server)} if server else {}
+    found = (
+        {flag: _lost(plan, flag, value) for flag, value in _empty_options(plan, server)}
+        if server
+        else {}
+    )
     return tuple(filter(None, found.values()))
 
 
@@ -69,7 +73,11 @@ def _empty_options(plan: LaunchPlan, server: ServerCommand) -> Iterator[tuple[st
     """The options that have no value, or 0, where the engine refuses that."""
     for problem in problems_of(server, plan.stack) if server.engine == "vllm" else ():
         given = server.option(_spellings(plan, problem.flag)[-1]) or ""
-        if problem.flag and not problem.unknown and (not given.strip() or _NUMBER.fullmatch(given.strip())):
+        if (
+            problem.flag
+            and not problem.unknown
+            and (not given.strip() or _NUMBER.fullmatch(given.strip()))
+        ):
             yield problem.flag, given.strip()
     port = _BARE_OPTION.fullmatch(server.port_source.text)
     if port and not server.port:
@@ -78,7 +86,9 @@ def _empty_options(plan: LaunchPlan, server: ServerCommand) -> Iterator[tuple[st
 
 def _lost(plan: LaunchPlan, flag: str, value: str) -> LostValue | None:
     cause = causes.of_option(plan, _spellings(plan, flag))
-    return LostValue(flag=flag, value=value, cause=cause, check=_check(plan, cause)) if cause else None
+    return (
+        LostValue(flag=flag, value=value, cause=cause, check=_check(plan, cause)) if cause else None
+    )
 
 
 def _spellings(plan: LaunchPlan, flag: str) -> tuple[str, ...]:
@@ -105,7 +115,11 @@ def _check(plan: LaunchPlan, cause: Cause) -> str:
 def in_words(plan: LaunchPlan, lost: LostValue) -> tuple[str, str]:
     """What was seen of the cause, and the repair."""
     cause = lost.cause
-    got = msg("{flag} is 0", flag=lost.flag) if lost.value else msg("{flag} has no value", flag=lost.flag)
+    got = (
+        msg("{flag} is 0", flag=lost.flag)
+        if lost.value
+        else msg("{flag} has no value", flag=lost.flag)
+    )
     if cause.seen:
         return msg("{seen}, so {got}", seen=cause.seen, got=got), cause.fix
     if cause.origin is Origin.ARGUMENT:
@@ -117,7 +131,12 @@ def in_words(plan: LaunchPlan, lost: LostValue) -> tuple[str, str]:
         )
         return seen, _assigned(lost)
     if cause.origin is Origin.UNSET:
-        seen = msg("the service does not set {name}, so {got}: “{text}”", name=cause.name, got=got, text=cause.text)
+        seen = msg(
+            "the service does not set {name}, so {got}: “{text}”",
+            name=cause.name,
+            got=got,
+            text=cause.text,
+        )
         return seen, demanded(plan, cause.name)
     return _of_command(plan, lost, got)
 
@@ -129,7 +148,9 @@ def _assigned(lost: LostValue) -> str:
         return msg("write {port} in place of ${name}", port=contract.PORT, name=name)
     if _COUNTS.fullmatch(lost.flag):
         return msg("write {count} in place of ${name}", count=COUNT_DEVICES, name=name)
-    return msg("write the value itself in place of ${name}, or remove {flag}", name=name, flag=lost.flag)
+    return msg(
+        "write the value itself in place of ${name}, or remove {flag}", name=name, flag=lost.flag
+    )
 
 
 def _of_command(plan: LaunchPlan, lost: LostValue, got: str) -> tuple[str, str]:
@@ -137,14 +158,24 @@ def _of_command(plan: LaunchPlan, lost: LostValue, got: str) -> tuple[str, str]:
     has = msg("{variable} is {value}", variable=cause.variable, value=lost.value or msg("empty"))
     so = msg("{has} and {got}", has=has, got=got) if cause.variable else got
     line = deploy_sh.line_at(plan.script, cause.line)
-    seen = msg("{text} gives no usable value here, so {so}: “{line}”", text=cause.text, so=so, line=line)
+    seen = msg(
+        "{text} gives no usable value here, so {so}: “{line}”", text=cause.text, so=so, line=line
+    )
     if is_missing and cause.name == "nvidia-smi":
-        seen = msg("nvidia-smi prints nothing on an Ascend machine, so {so}: “{line}”", so=so, line=line)
+        seen = msg(
+            "nvidia-smi prints nothing on an Ascend machine, so {so}: “{line}”", so=so, line=line
+        )
     elif is_missing:
-        seen = msg("{program} is not there, so {so}: “{line}”", program=cause.name, so=so, line=line)
+        seen = msg(
+            "{program} is not there, so {so}: “{line}”", program=cause.name, so=so, line=line
+        )
     whole = f"{cause.variable}={cause.text}" in line
     if _COUNTS.fullmatch(lost.flag) and cause.variable and whole:
-        return seen, msg("write {variable}={count}, or a number", variable=cause.variable, count=COUNT_DEVICES)
+        return seen, msg(
+            "write {variable}={count}, or a number", variable=cause.variable, count=COUNT_DEVICES
+        )
     if _COUNTS.fullmatch(lost.flag):
         return seen, msg("write {count} in place of {text}", count=COUNT_DEVICES, text=cause.text)
-    return seen, msg("write a value in place of {text}, or remove {flag}", text=cause.text, flag=lost.flag)
+    return seen, msg(
+        "write a value in place of {text}, or remove {flag}", text=cause.text, flag=lost.flag
+    )

@@ -43,7 +43,9 @@ def unfound(plan: LaunchPlan) -> list[Unfound]:
     """The recorded packages, by pip command."""
     found: list[Unfound] = []
     where = ""
-    for is_record, group in itertools.groupby(plan.commands, lambda each: each.program == calls.WITHOUT_INDEX):
+    for is_record, group in itertools.groupby(
+        plan.commands, lambda each: each.program == calls.WITHOUT_INDEX
+    ):
         commands = list(group)
         if is_record:
             found.append(_unfound(plan, commands, where))
@@ -66,7 +68,9 @@ def _unfound(plan: LaunchPlan, records: list[RecordedCommand], where: str) -> Un
 
 
 def _in_the_commit(plan: LaunchPlan, folder: str) -> str:
-    return folder.removeprefix("file://").removeprefix(f"{plan.root}/").removeprefix("./").rstrip("/")
+    return (
+        folder.removeprefix("file://").removeprefix(f"{plan.root}/").removeprefix("./").rstrip("/")
+    )
 
 
 def is_reported(plan: LaunchPlan, message: str) -> bool:
@@ -102,7 +106,9 @@ def reason(of: Unfound) -> str:
         )
     folders = joined(", ", of.folders)
     return msg(
-        "pip fails for {packages}: {folders} has no wheel of it in the commit", packages=names, folders=folders
+        "pip fails for {packages}: {folders} has no wheel of it in the commit",
+        packages=names,
+        folders=folders,
     )
 
 
@@ -112,7 +118,14 @@ def repair(plan: LaunchPlan, of: Unfound) -> str:
         return msg("commit the wheels in a folder, and pass it to pip as --find-links")
     folder = of.folders[0]
     commit = causes.commit(folder)
-    if any(f"{each}/".startswith(f"{folder}/") or f"{folder}/".startswith(each) for each in plan.unshipped):
+    if any(
+        f"{each}/".startswith(f"{folder}/") or f"{folder}/".startswith(each)
+        for each in plan.unshipped
+    ):
         return commit
-    download = f"pip download -d {shlex.quote(folder)} {shlex.join(of.packages[:_MOST_NAMES])} && {commit}"
-    return msg("on a machine with the service's architecture and Python: {command}", command=download)
+    download = (
+        f"pip download -d {shlex.quote(folder)} {shlex.join(of.packages[:_MOST_NAMES])} && {commit}"
+    )
+    return msg(
+        "on a machine with the service's architecture and Python: {command}", command=download
+    )

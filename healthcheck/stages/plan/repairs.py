@@ -69,7 +69,9 @@ _ENVIRONMENT = re.compile(
 def port(server: ServerCommand) -> str:
     """How to make this engine listen on the required port."""
     if server.engine == "mindie":
-        return msg('set "port" to {port} in ServerConfig of MindIE\'s config.json', port=contract.PORT)
+        return msg(
+            'set "port" to {port} in ServerConfig of MindIE\'s config.json', port=contract.PORT
+        )
     if server.option("uds") is not None:
         return msg("remove --uds")
     if _in_python(server):
@@ -78,7 +80,11 @@ def port(server: ServerCommand) -> str:
         return msg("have it listen on {port} in its configuration", port=contract.PORT)
     if server.engine == "gunicorn":
         return msg("pass --bind {everywhere}:{port}", everywhere=EVERYWHERE, port=contract.PORT)
-    return msg("pass {option} {port}", option=_PORT_OPTIONS.get(server.engine, "--port"), port=contract.PORT)
+    return msg(
+        "pass {option} {port}",
+        option=_PORT_OPTIONS.get(server.engine, "--port"),
+        port=contract.PORT,
+    )
 
 
 def host(server: ServerCommand) -> str:
@@ -89,10 +95,20 @@ def host(server: ServerCommand) -> str:
             everywhere=EVERYWHERE,
         )
     if _in_python(server):
-        return msg('write host="{everywhere}" where the Python program starts it', everywhere=EVERYWHERE)
+        return msg(
+            'write host="{everywhere}" where the Python program starts it', everywhere=EVERYWHERE
+        )
     if server.engine == "gunicorn":
-        return msg("pass --bind {everywhere}:{port}", everywhere=EVERYWHERE, port=server.port or contract.PORT)
-    return msg("pass {option} {address}", option=_HOST_OPTIONS.get(server.engine, "--host"), address=EVERYWHERE)
+        return msg(
+            "pass --bind {everywhere}:{port}",
+            everywhere=EVERYWHERE,
+            port=server.port or contract.PORT,
+        )
+    return msg(
+        "pass {option} {address}",
+        option=_HOST_OPTIONS.get(server.engine, "--host"),
+        address=EVERYWHERE,
+    )
 
 
 def name(server: ServerCommand, option: str, model_path: str) -> str:
@@ -115,7 +131,9 @@ def name(server: ServerCommand, option: str, model_path: str) -> str:
 def port_edits(plan: LaunchPlan, server: ServerCommand) -> Edits:
     """Have the option of the port name the service's port; append it if the engine's own default counts."""
     option = _PORT_OPTIONS.get(server.engine, "--port")
-    return _option_edits(plan, server, option, str(contract.PORT), server.port_source.kind is Origin.DEFAULT)
+    return _option_edits(
+        plan, server, option, str(contract.PORT), server.port_source.kind is Origin.DEFAULT
+    )
 
 
 def host_edits(plan: LaunchPlan, server: ServerCommand) -> Edits:
@@ -124,9 +142,15 @@ def host_edits(plan: LaunchPlan, server: ServerCommand) -> Edits:
     return _option_edits(plan, server, option, EVERYWHERE, append=server.option(option) is None)
 
 
-def _option_edits(plan: LaunchPlan, server: ServerCommand, option: str, value: str, append: bool) -> Edits:
+def _option_edits(
+    plan: LaunchPlan, server: ServerCommand, option: str, value: str, append: bool
+) -> Edits:
     arguments = Arguments.of(plan.script, server)
-    if _in_python(server) or server.engine in {"mindie", "proxy", "gunicorn"} or server.option("uds") is not None:
+    if (
+        _in_python(server)
+        or server.engine in {"mindie", "proxy", "gunicorn"}
+        or server.option("uds") is not None
+    ):
         return ()
     at, given = arguments.option(option), server.option(option)
     if at is not None and given:
@@ -148,7 +172,11 @@ def name_edits(plan: LaunchPlan, server: ServerCommand, option: str) -> Edits:
 
 def key_edits(plan: LaunchPlan, server: ServerCommand, key: str) -> Edits:
     """Remove the option or the variable that demands a key."""
-    return without_option(plan, server, key) if key.startswith("-") else without_assignment(plan.script, key)
+    return (
+        without_option(plan, server, key)
+        if key.startswith("-")
+        else without_assignment(plan.script, key)
+    )
 
 
 def model_edits(plan: LaunchPlan, server: ServerCommand, overwritten: int) -> Edits:
@@ -156,7 +184,9 @@ def model_edits(plan: LaunchPlan, server: ServerCommand, overwritten: int) -> Ed
     if overwritten:
         edits = without_assignment(plan.script, contract.MODEL_PATH_VARIABLE)
         return edits if len(edits) == 1 and edits[0].line == overwritten else ()
-    if server.engine not in {"vllm", "sglang"} or server.env.get(contract.MODEL_PATH_VARIABLE) not in {
+    if server.engine not in {"vllm", "sglang"} or server.env.get(
+        contract.MODEL_PATH_VARIABLE
+    ) not in {
         None,
         plan.model_path,
     }:
@@ -203,7 +233,8 @@ def line_ends(*files: str) -> str:
 def own_model_path(number: int) -> str:
     """How to repair a line of deploy.sh that changes MODEL_PATH."""
     return msg(
-        "take line {number} out: it puts another value into the MODEL_PATH that the service sets", number=number
+        "take line {number} out: it puts another value into the MODEL_PATH that the service sets",
+        number=number,
     )
 
 
@@ -218,11 +249,16 @@ def _shipped(plan: LaunchPlan, name: str) -> str:
 def demanded(plan: LaunchPlan, name: str) -> str:
     """How to repair the use of an environment variable that the service does not set."""
     if _SECRET.search(name):
-        return msg("remove every use of {name}: the service provides no token and sends no key", name=name)
+        return msg(
+            "remove every use of {name}: the service provides no token and sends no key", name=name
+        )
     default = _default(plan, name)
     if default:
         return msg("give it a default: ${{{name}:-{default}}}", name=name, default=default)
-    return msg("assign {name} in deploy.sh, above its first use: the service sets MODEL_PATH only", name=name)
+    return msg(
+        "assign {name} in deploy.sh, above its first use: the service sets MODEL_PATH only",
+        name=name,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,10 +284,14 @@ def remedy(plan: LaunchPlan, said: Complaint) -> Remedy:
         return Remedy(seen=cause.seen, fix=cause.fix, where=cause.where, cause=cause)
     if said.kind is Need.FILE and (unshipped := causes.unshipped_path(plan, said.name)):
         name = _shipped(plan, said.name)
-        seen = msg("{name} is in your folder but not in the commit: {text}", name=name, text=said.text)
+        seen = msg(
+            "{name} is in your folder but not in the commit: {text}", name=name, text=said.text
+        )
         return Remedy(seen=seen, fix=causes.commit(unshipped), where=said.where)
     what, fix = _needed(plan, said)
-    return Remedy(seen=msg("it needs {what}: {text}", what=what, text=said.text), fix=fix, where=said.where)
+    return Remedy(
+        seen=msg("it needs {what}: {text}", what=what, text=said.text), fix=fix, where=said.where
+    )
 
 
 def _needed(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:  # noqa: PLR0911 - one return a case
@@ -272,10 +312,16 @@ def _needed(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:  # noqa: PLR0
             return msg("a terminal"), msg("do not ask for input")
         case Need.PERMISSION:
             shipped = shlex.quote(_shipped(plan, name))
-            chmod = msg("chmod +x {shipped} && git update-index --chmod=+x {shipped}", shipped=shipped)
-            return msg("permission for {name}", name=name), msg("{chmod}, commit, or run it with sh", chmod=chmod)
+            chmod = msg(
+                "chmod +x {shipped} && git update-index --chmod=+x {shipped}", shipped=shipped
+            )
+            return msg("permission for {name}", name=name), msg(
+                "{chmod}, commit, or run it with sh", chmod=chmod
+            )
         case Need.OPTION:
-            return msg("a line's end"), msg("end the line above in a backslash; move comments above the command")
+            return msg("a line's end"), msg(
+                "end the line above in a backslash; move comments above the command"
+            )
         case Need.SYNTAX:
             if plan.run.shell == "sh":
                 return msg("valid syntax for sh"), msg(
@@ -286,7 +332,10 @@ def _needed(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:  # noqa: PLR0
 
 def _argument(plan: LaunchPlan, said: Complaint) -> str:
     if not said.where:
-        return msg("pass {name} to that program in deploy.sh; the service passes no arguments", name=said.name)
+        return msg(
+            "pass {name} to that program in deploy.sh; the service passes no arguments",
+            name=said.name,
+        )
     default = _default(plan, said.name) if said.name.isdigit() else ""
     if default:
         return msg(
@@ -342,7 +391,9 @@ def may_be_installed(plan: LaunchPlan, said: Complaint) -> str:
     """Why it is unknown whether a missing program is there at the service; "" if it is not there for certain."""
     if said.kind is Need.COMMAND and said.name in engines_looked_for(plan.script):
         return unknown_engines((said.name,))
-    ordinary = said.kind is Need.COMMAND and re.fullmatch(r"[A-Za-z][\w.+-]*", said.name) is not None
+    ordinary = (
+        said.kind is Need.COMMAND and re.fullmatch(r"[A-Za-z][\w.+-]*", said.name) is not None
+    )
     if not ordinary or is_foreign(said.name) or said.name in BASH_ONLY or said.name in STUBBED:
         return ""
     if programs.package_with(said.name, programs.OF_SYSTEM):
@@ -407,9 +458,13 @@ def _command(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
         )
     what: str = msg("the program {name}", name=name)
     if re.match(rf"{re.escape(name)}\s+=", line):
-        return what, msg("take the blanks around = out: “{line}” runs a program {name}", line=line, name=name)
+        return what, msg(
+            "take the blanks around = out: “{line}” runs a program {name}", line=line, name=name
+        )
     if name in STUBBED - INSTALLED_ONLY and not looks_for(plan.script, name):
-        return what, msg("keep the search path that finds {name}: add to $PATH, never replace it", name=name)
+        return what, msg(
+            "keep the search path that finds {name}: add to $PATH, never replace it", name=name
+        )
     if name in OTHER_ENGINES:
         return what, install_engine()
     what = _FOREIGN.get(base) or what
@@ -419,13 +474,17 @@ def _command(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
         hint=hint(base, STUBBED),
     )
     if base in _USERS:
-        fix = msg("remove {name}: the service runs deploy.sh as one user, in its own image", name=name)
+        fix = msg(
+            "remove {name}: the service runs deploy.sh as one user, in its own image", name=name
+        )
     elif what not in _AROUND and (command := _installation(base)):
         fix = msg("install it in deploy.sh: {command}", command=command)
     elif what in _AROUND:
         end = contract.LAUNCH
         fix = msg(
-            "do without {name}: deploy.sh runs in the service's image; end it with: {launch}", name=name, launch=end
+            "do without {name}: deploy.sh runs in the service's image; end it with: {launch}",
+            name=name,
+            launch=end,
         )
     return what, fix
 
@@ -448,7 +507,9 @@ def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
         fix = msg("remove it: the image of the service is not documented")
         return msg("{name}, a place in the official vllm-ascend image", name=name), fix
     if _is_written_to(plan, said):
-        made = msg("make it first: mkdir -p {folder}", folder=shlex.quote(str(PurePosixPath(name).parent)))
+        made = msg(
+            "make it first: mkdir -p {folder}", folder=shlex.quote(str(PurePosixPath(name).parent))
+        )
         return msg("the folder of {name}, which is not in the repository", name=name), made
     if PurePosixPath(name).is_absolute():
         fix = msg("use a path in the repository, or make the folder first")
@@ -462,6 +523,12 @@ def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
             )
         return msg("{name}, which is not there at the service", name=name), fix
     seen = msg("{name}, which is not in the repository", name=name)
-    unfilled = re.search(rf"<{re.escape(name)}\b[^<>\n./]{{0,80}}(?<=\S)>", plan.script) if name.isalnum() else None
-    value = unfilled and msg("write the value itself in place of {placeholder}", placeholder=unfilled[0])
+    unfilled = (
+        re.search(rf"<{re.escape(name)}\b[^<>\n./]{{0,80}}(?<=\S)>", plan.script)
+        if name.isalnum()
+        else None
+    )
+    value = unfilled and msg(
+        "write the value itself in place of {placeholder}", placeholder=unfilled[0]
+    )
     return seen, value or msg("commit {name}, or correct the path", name=name)

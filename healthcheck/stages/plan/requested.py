@@ -17,7 +17,20 @@ from healthcheck.stages.repo import pip_words
 _PLACED = re.compile(r"(?:site|dist)-packages|getsite|purelib|\.pth\b|\bsetup\.py\b")
 _LEADS_ON = re.compile(r"^\s*(?:-[ref]|--(?:requirement|editable|find-links)\b)", re.MULTILINE)
 """A line of a requirements file that installs packages without their names."""
-_FETCHES = {"git", "wget", "curl", "aria2c", "conda", "uv", "uvx", "poetry", "pipenv", "pipx", "hf", "modelscope"}
+_FETCHES = {
+    "git",
+    "wget",
+    "curl",
+    "aria2c",
+    "conda",
+    "uv",
+    "uvx",
+    "poetry",
+    "pipenv",
+    "pipx",
+    "hf",
+    "modelscope",
+}
 _OF_ADDRESSES = {"wget", "curl", "aria2c"}
 _ASKS = {"clone", "sync", "install", "download", "run"}
 _HERE = re.compile(r"localhost|127\.0\.0\.1|0\.0\.0\.0")
@@ -36,7 +49,9 @@ def libraries() -> frozenset[str]:
 
 def brings_unknown(plan: LaunchPlan) -> bool:
     """Whether a recorded command or the script may install modules and programs of unknown names."""
-    lists = (text for command in filter(is_install, plan.commands) for text in command.texts.values())
+    lists = (
+        text for command in filter(is_install, plan.commands) for text in command.texts.values()
+    )
     return (
         _PLACED.search(plan.script) is not None
         or any(map(_fetches, plan.commands))
@@ -47,7 +62,11 @@ def brings_unknown(plan: LaunchPlan) -> bool:
 def _fetches(command: RecordedCommand) -> bool:
     words = set(command.argv[1:])
     here = any(_HERE.search(word) for word in words)
-    asks = any("://" in word for word in words) if command.program in _OF_ADDRESSES else bool(_ASKS & words)
+    asks = (
+        any("://" in word for word in words)
+        if command.program in _OF_ADDRESSES
+        else bool(_ASKS & words)
+    )
     return (command.program in _FETCHES and asks and not here) or (
         command.program in _SYSTEM and "install" in words
     )
@@ -71,7 +90,10 @@ def packages_of_unknown_programs(plan: LaunchPlan) -> tuple[str, ...]:
 
     The stub of pip reads the programs of projects and wheels in the submission.
     """
-    words = (*plan.required, *(word for command in plan.commands for word in _requirements(command)))
+    words = (
+        *plan.required,
+        *(word for command in plan.commands for word in _requirements(command)),
+    )
     named = pip_words.packages(word for word in words if "/" not in word or "://" in word)
     python = (name for name in sorted(named) if name not in libraries())
     unknown = [name for name in python if not programs.is_known(name, programs.OF_PYTHON)]

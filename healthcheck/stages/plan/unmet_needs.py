@@ -22,7 +22,11 @@ from healthcheck.stages.plan.repairs import (
 )
 from healthcheck.stages.plan.script import deploy_sh, trace
 from healthcheck.stages.plan.script.causes import Origin
-from healthcheck.stages.plan.script.permissions import limits_of_the_sandbox, refused, refused_weights
+from healthcheck.stages.plan.script.permissions import (
+    limits_of_the_sandbox,
+    refused,
+    refused_weights,
+)
 from healthcheck.stages.plan.script.stderr import Complaint, Need, complaints
 from healthcheck.text.messages import msg
 
@@ -101,7 +105,9 @@ def _is_foreign_step(plan: LaunchPlan, said: Complaint) -> bool:
     """Whether a shell command failed because of something outside the submission, and deploy.sh continued."""
     if said.kind is Need.COMMAND:
         return is_foreign(said.name)
-    outside = said.name.startswith("/") and not said.name.startswith((f"{plan.root}/", f"{plan.model_path}/"))
+    outside = said.name.startswith("/") and not said.name.startswith(
+        (f"{plan.root}/", f"{plan.model_path}/")
+    )
     return said.kind is Need.FILE and bool(said.where) and (outside or is_environment(said))
 
 
@@ -146,6 +152,10 @@ def _silent_demand(plan: LaunchPlan, said: str) -> tuple[str, int]:
             return msg("{variable} {tested}", variable=VARIABLE, tested=tested), where.line
     tests = deploy_sh.tested_variables(plan.script)
     return next(
-        ((msg("{variable} {name}", variable=VARIABLE, name=name), line) for name, line in tests if name in said),
+        (
+            (msg("{variable} {name}", variable=VARIABLE, name=name), line)
+            for name, line in tests
+            if name in said
+        ),
         ("", 0),
     )

@@ -18,7 +18,14 @@ from healthcheck.stages.probe.data_sets.dataset import Drawn
 from healthcheck.stages.probe.grading import Grade, grade, judge
 from healthcheck.stages.probe.grading.code import AT_ONCE
 from healthcheck.stages.probe.problems import AnswerKind, Dice, Problem
-from healthcheck.stages.probe.records import FEW_PROBLEMS, EndedBy, ProbeRun, ProbeSettings, Sample, Slot
+from healthcheck.stages.probe.records import (
+    FEW_PROBLEMS,
+    EndedBy,
+    ProbeRun,
+    ProbeSettings,
+    Sample,
+    Slot,
+)
 from healthcheck.stages.probe.results import verdict
 from healthcheck.stages.probe.results.metrics import compute_metrics
 from healthcheck.stages.probe.run import folder as run_folder
@@ -72,7 +79,9 @@ def measure(settings: ProbeSettings, progress: Progress, out: Path) -> ProbeRun:
     settings = replace(settings, problems=len(problems))
     refuse_unlike(settings, problems)
     run_folder.begin(out, settings, problems, server, drawn_from=chosen.of)
-    return _collect(settings, problems, schedule(len(problems), settings.samples, settings.seed), progress, out)
+    return _collect(
+        settings, problems, schedule(len(problems), settings.samples, settings.seed), progress, out
+    )
 
 
 def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRun:
@@ -85,7 +94,9 @@ def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRu
     run = run_folder.recorded(folder)
     settings, chosen, server = _prepared(settings)
     problems = chosen.problems
-    changed = _changed(run.head.settings, settings) + _another(run.head.server, server, settings.model)
+    changed = _changed(run.head.settings, settings) + _another(
+        run.head.server, server, settings.model
+    )
     if fingerprint(problems) != fingerprint(run.problems) and not changed:
         changed = [msg("the problems themselves (another version of the kit, or of the data set)")]
     refuse_unlike(settings, problems)
@@ -101,7 +112,9 @@ def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRu
         run_folder.move(folder, settings.url)
     answered = {sample.order for sample in run.samples if not sample.error}
     slots = schedule(len(problems), settings.samples, settings.seed)
-    return _collect(settings, problems, [slot for slot in slots if slot.order not in answered], progress, folder)
+    return _collect(
+        settings, problems, [slot for slot in slots if slot.order not in answered], progress, folder
+    )
 
 
 def _prepared(settings: ProbeSettings) -> tuple[ProbeSettings, Drawn, dict[str, Any]]:
@@ -134,12 +147,19 @@ def provenance(run: ProbeRun) -> dict[str, JsonValue]:
     return {
         "server": str(run.server.get("header", "")),
         "probe": {
-            **{name: getattr(run.settings, name) for name in (*_IDENTITY, "url", "dataset", "concurrency")},
+            **{
+                name: getattr(run.settings, name)
+                for name in (*_IDENTITY, "url", "dataset", "concurrency")
+            },
             **{name: plain(value) for name in _SOURCE if (value := getattr(run.settings, name))},
             "request": sent(run.settings.request),
             "problems_sha256": fingerprint(run.problems),
             "drawn_from": run.drawn_from,
-            "libraries": [f"{name} {found.version}" for name in _LIBRARIES for found in distributions(name=name)],
+            "libraries": [
+                f"{name} {found.version}"
+                for name in _LIBRARIES
+                for found in distributions(name=name)
+            ],
             "server": {**run.server},
             "seconds": run.seconds,
             "stopped": run.stopped,
@@ -160,14 +180,18 @@ def _changed(earlier: ProbeSettings, current: ProbeSettings) -> list[Message]:
     ]
     differing = differences(earlier.request, current.request)
     return named + [
-        msg("{name} ({before}, now {now})", name=name, before=before, now=now) for name, before, now in differing
+        msg("{name} ({before}, now {now})", name=name, before=before, now=now)
+        for name, before, now in differing
     ]
 
 
 def _another(before: Mapping[str, Any], now: Mapping[str, Any], model: str) -> list[str]:
     """The signs that another engine, or other weights, would answer the rest of the run."""
     told = {
-        msg("the engine's version"): (_said(before, model, "version"), _said(now, model, "version")),
+        msg("the engine's version"): (
+            _said(before, model, "version"),
+            _said(now, model, "version"),
+        ),
         msg("the path of the weights"): (_said(before, model, "root"), _said(now, model, "root")),
     }
     return [
@@ -182,7 +206,9 @@ def _said(server: Mapping[str, Any], model: str, name: str) -> str:
     return str(server.get(name) or server.get("models", {}).get(model, {}).get(name) or "")
 
 
-async def _fitted(settings: ProbeSettings, problems: Sequence[Problem], server: Mapping[str, Any]) -> ProbeSettings:
+async def _fitted(
+    settings: ProbeSettings, problems: Sequence[Problem], server: Mapping[str, Any]
+) -> ProbeSettings:
     """Lower max_tokens to the context length minus the longest prompt.
 
     The server is asked for the prompt's length: its template may add a system prompt of thousands of tokens, and
@@ -198,7 +224,9 @@ async def _fitted(settings: ProbeSettings, problems: Sequence[Problem], server: 
         return settings
     async with connections(settings) as line:
         measured = await Sampler(settings, problems, _ignore).prompt_tokens(line, longest)
-    room = length - int(measured * _MEASURED_SPARE) if measured else max(length - guessed, length // 2)
+    room = (
+        length - int(measured * _MEASURED_SPARE) if measured else max(length - guessed, length // 2)
+    )
     return replace(settings, max_tokens=max(min(settings.max_tokens, room), 1))
 
 
@@ -235,7 +263,10 @@ class _Keeper:
             return not self.enough
         async with self.turn:
             slow = self.problems[sample.problem].kind is AnswerKind.EXPRESSION
-            self.take(sample, await asyncio.to_thread(self._graded, sample) if slow else self._graded(sample))
+            self.take(
+                sample,
+                await asyncio.to_thread(self._graded, sample) if slow else self._graded(sample),
+            )
         return not self.enough
 
     @property
@@ -268,7 +299,11 @@ class _Keeper:
 
 
 def _collect(
-    settings: ProbeSettings, problems: Sequence[Problem], slots: Sequence[Slot], progress: Progress, folder: Path
+    settings: ProbeSettings,
+    problems: Sequence[Problem],
+    slots: Sequence[Slot],
+    progress: Progress,
+    folder: Path,
 ) -> ProbeRun:
     before = run_folder.outcome_of(folder)
     began = time.monotonic()
@@ -299,14 +334,20 @@ def _collect(
     return run
 
 
-def _keeper(settings: ProbeSettings, problems: Sequence[Problem], progress: Progress, folder: Path) -> _Keeper:
+def _keeper(
+    settings: ProbeSettings, problems: Sequence[Problem], progress: Progress, folder: Path
+) -> _Keeper:
     """Announce what the samples of the run can decide, and create the keeper for them."""
     planned = verdict.plan(settings, problems)
     if planned:
         progress.note(planned.told)
     elif settings.references:
-        progress.note(msg("these samples cannot tell the reference from half of it: it decides nothing"))
-    every = settings.full or settings.threshold is not None  # a threshold is judged by the interval of all samples
+        progress.note(
+            msg("these samples cannot tell the reference from half of it: it decides nothing")
+        )
+    every = (
+        settings.full or settings.threshold is not None
+    )  # a threshold is judged by the interval of all samples
     return _Keeper(
         journal=Journal(folder / JOURNAL),
         problems=problems,
@@ -316,7 +357,9 @@ def _keeper(settings: ProbeSettings, problems: Sequence[Problem], progress: Prog
     )
 
 
-async def _send(sampler: Sampler, settings: ProbeSettings, keeper: _Keeper, slots: Sequence[Slot]) -> None:
+async def _send(
+    sampler: Sampler, settings: ProbeSettings, keeper: _Keeper, slots: Sequence[Slot]
+) -> None:
     async with connections(settings) as server:
         ticking = asyncio.create_task(_tick(sampler, keeper.meter))
         try:
@@ -329,17 +372,28 @@ async def _send(sampler: Sampler, settings: ProbeSettings, keeper: _Keeper, slot
 
 def _alone(settings: ProbeSettings, problems: Sequence[Problem], folder: Path) -> Sequence[Slot]:
     """What to ask once more, one at a time, to compare answers among many with; less what is on record."""
-    if settings.concurrency == 1 or len(problems) < FEW_PROBLEMS or any(problem.kind.runs for problem in problems):
+    if (
+        settings.concurrency == 1
+        or len(problems) < FEW_PROBLEMS
+        or any(problem.kind.runs for problem in problems)
+    ):
         return ()
     chosen = Dice("alone", settings.seed).shuffled(range(len(problems)))[:MOST_ALONE]
     first = len(problems) * settings.samples
-    slots = [Slot(order=first + at, problem=each, repeat=settings.samples) for at, each in enumerate(chosen)]
+    slots = [
+        Slot(order=first + at, problem=each, repeat=settings.samples)
+        for at, each in enumerate(chosen)
+    ]
     asked = {sample.order for sample in read(folder / ALONE) if not sample.error}
     return [slot for slot in slots if slot.order not in asked]
 
 
 async def _ask_alone(
-    settings: ProbeSettings, problems: Sequence[Problem], folder: Path, progress: Progress, sent_s: float
+    settings: ProbeSettings,
+    problems: Sequence[Problem],
+    folder: Path,
+    progress: Progress,
+    sent_s: float,
 ) -> None:
     """Ask some problems once more, one at a time; the time it takes is bounded by that of the samples."""
     slots = _alone(settings, problems, folder)
@@ -357,7 +411,9 @@ async def _ask_alone(
     try:
         async with connections(alone) as server:
             with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(Sampler(alone, problems, keep).run(server, iter(slots)), limit_s)
+                await asyncio.wait_for(
+                    Sampler(alone, problems, keep).run(server, iter(slots)), limit_s
+                )
     finally:
         journal.close()
 

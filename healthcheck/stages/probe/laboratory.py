@@ -25,7 +25,9 @@ class Laboratory(Protocol):
     def choices(self, run: ProbeRun, chosen: Grid) -> tuple[tuple[Estimate, str], ...]:
         """Further figures that choose one of n samples, and their choices."""
 
-    def reliability(self, run: ProbeRun, chosen: Grid) -> tuple[str, Sequence[tuple[float, Estimate]]] | None:
+    def reliability(
+        self, run: ProbeRun, chosen: Grid
+    ) -> tuple[str, Sequence[tuple[float, Estimate]]] | None:
         """Calibration in a sentence, and each bin's confidence and right answers, if there are likelihoods."""
 
     def metrics(self, run: ProbeRun, chosen: Grid) -> Mapping[str, JsonValue]:

@@ -30,7 +30,9 @@ def reference_of(run: ProbeRun) -> ReferenceRun:
         )
     unsound = _unsound(run)
     if unsound:
-        against = (found.seen for found in unsound.findings if found.level in {Level.FAIL, Level.UNSETTLED})
+        against = (
+            found.seen for found in unsound.findings if found.level in {Level.FAIL, Level.UNSETTLED}
+        )
         said = next(against, unsound.because)
         raise UsageError(
             msg(

@@ -37,12 +37,17 @@ def settings_of(asked: ProbeOptions, base: ProbeSettings) -> ProbeSettings:
         said["datasets"] = ()
     if asked.datasets is not None:
         default = asked.columns or base.columns
-        said["datasets"] = tuple(replace(each, columns={**default, **each.columns}) for each in asked.datasets)
+        said["datasets"] = tuple(
+            replace(each, columns={**default, **each.columns}) for each in asked.datasets
+        )
         said["dataset"] = ", ".join(each.file for each in asked.datasets)
     if "reference" in said:
         said |= _reference(said.pop("reference"))
     chosen = replace(
-        base, **said, request=replace(base.request, **request), patience=replace(base.patience, **patience)
+        base,
+        **said,
+        request=replace(base.request, **request),
+        patience=replace(base.patience, **patience),
     )
     if chosen.margin is not None and not chosen.references:
         raise UsageError(msg("--margin is the loss against a reference: give --reference too"))

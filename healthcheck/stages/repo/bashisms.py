@@ -62,7 +62,10 @@ def find(script: Script) -> tuple[Bashism, ...]:
     for offset, what in (*_in_nodes(script), *_in_commands(script)):
         line = script.line(offset)
         found[what] = min(found.get(what, line), line)
-    return tuple(Bashism(line=line, what=what) for what, line in sorted(found.items(), key=lambda item: item[1]))
+    return tuple(
+        Bashism(line=line, what=what)
+        for what, line in sorted(found.items(), key=lambda item: item[1])
+    )
 
 
 def runs_itself_in_bash(script: Script) -> int:
@@ -71,7 +74,11 @@ def runs_itself_in_bash(script: Script) -> int:
         return 0
     for command in script.commands():
         words = [word.value for word in command.words]
-        if words[0] == "exec" and any(word.endswith("bash") for word in words[1:4]) and "$0" in words:
+        if (
+            words[0] == "exec"
+            and any(word.endswith("bash") for word in words[1:4])
+            and "$0" in words
+        ):
             return script.line(command.start)
     return 0
 
@@ -107,7 +114,9 @@ def _in_commands(script: Script) -> Iterator[tuple[int, str]]:
                 yield word.start, NODES["brace_expression"]
         if name == "test" and any(word.text == "==" for word in command.words):
             yield command.start, msg("[ a == b ]: dash only has =")
-        if name == "set" and re.search(r"-[a-zA-Z]*o pipefail\b", " ".join(word.text for word in command.words)):
+        if name == "set" and re.search(
+            r"-[a-zA-Z]*o pipefail\b", " ".join(word.text for word in command.words)
+        ):
             yield command.start, msg("set -o pipefail: a dash without it ends the script there")
         if name == "wait" and any(word.text == "-n" for word in command.words):
             yield command.start, "wait -n"

@@ -32,11 +32,21 @@ def conflict(
         return
     fitting = [each.vllm_ascend for each in stacks.rows() if _fits(entry.name, asked, each)]
     name = entry.name
-    expected = msg("{name}{specifier}, which {by} requires", name=name, specifier=against.specifier, by=against.by)
+    expected = msg(
+        "{name}{specifier}, which {by} requires",
+        name=name,
+        specifier=against.specifier,
+        by=against.by,
+    )
     fix = msg("remove {name} from {file}: the image provides it", name=name, file=entry.file)
     if edits:
         fix = msg("{edit}: the image provides {name}", edit=in_words(edits), name=name)
-    evidence: dict[str, JsonValue] = {"package": name, "asked": asked, "row": row.vllm_ascend, "fits": [*fitting]}
+    evidence: dict[str, JsonValue] = {
+        "package": name,
+        "asked": asked,
+        "row": row.vllm_ascend,
+        "fits": [*fitting],
+    }
     other = (
         msg("; it fits {fitting}", fitting=", ".join(fitting[:4]))
         if fitting
@@ -53,7 +63,15 @@ def conflict(
             where=declared.where,
         )
         say, rule = fail, contract.PROVIDED
-    yield say(expected=expected, seen=seen, fix=fix, where=entry.where, rule=rule, evidence=evidence, edits=edits)
+    yield say(
+        expected=expected,
+        seen=seen,
+        fix=fix,
+        where=entry.where,
+        rule=rule,
+        evidence=evidence,
+        edits=edits,
+    )
 
 
 def _fits(name: str, asked: str, row: stacks.Row) -> bool:

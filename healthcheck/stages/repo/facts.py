@@ -163,7 +163,10 @@ def export(submission: Submission) -> Iterator[Path]:
     if submission.commit:
         commit = git.head(submission.root)
         if commit is None or commit.hash != submission.commit:
-            why = msg("{root} was committed to while it was verified: run the command again", root=submission.root)
+            why = msg(
+                "{root} was committed to while it was verified: run the command again",
+                root=submission.root,
+            )
             raise UsageError(why)
         with git.shadow(commit, pending=submission.pending, staged=submission.staged) as shadow:
             shadow.check_out(shadow.blobs(), git.MAX_FILE_BYTES)
@@ -178,7 +181,9 @@ def export(submission: Submission) -> Iterator[Path]:
         remove_tree(str(folder))
 
 
-def _submission(files: _Files, stack: str | None, *, pending: bool = False, staged: bool = False) -> Submission:
+def _submission(
+    files: _Files, stack: str | None, *, pending: bool = False, staged: bool = False
+) -> Submission:
     root, commit, changes = files.home, files.commit, files.changes
     deploy_sh = _entry(files, contract.ENTRY_POINT)
     wanted = _entry(files, contract.REQUIREMENTS)
@@ -206,7 +211,11 @@ def _submission(files: _Files, stack: str | None, *, pending: bool = False, stag
         stack=stack or _generated_for(files),
         card=read_card(_entry(files, "README.md").data),
         unread_settings=problems(root),
-        large=tuple((path, size) for path in files.paths if (size := files.size_bytes(path)) >= LARGE_FILE_BYTES),
+        large=tuple(
+            (path, size)
+            for path in files.paths
+            if (size := files.size_bytes(path)) >= LARGE_FILE_BYTES
+        ),
         written=written,
         history=files.history(written),
     )
@@ -269,7 +278,9 @@ class _Committed(_Files):
         return self._blobs[path].size_bytes
 
     def history(self, _written: Sequence[Text]) -> History:
-        present = [line for text in _written for line in text.data.decode("utf-8", "replace").splitlines()]
+        present = [
+            line for text in _written for line in text.data.decode("utf-8", "replace").splitlines()
+        ]
         return history.search(self._shadow, _WRITTEN, present)
 
     def provide_all(self, paths: Sequence[str]) -> None:
@@ -311,7 +322,12 @@ def _entry(files: _Files, name: str) -> _Entry:
 
 def _elsewhere(paths: tuple[str, ...]) -> tuple[str, ...]:
     wanted = contract.ENTRY_POINT
-    alike = {wanted.lower(), wanted.lower().partition(".")[0], f"{wanted.lower()}.txt", contract.PUBLIC.entry_point}
+    alike = {
+        wanted.lower(),
+        wanted.lower().partition(".")[0],
+        f"{wanted.lower()}.txt",
+        contract.PUBLIC.entry_point,
+    }
     found = [path for path in paths if path.rpartition("/")[2].lower() in alike]
     near = [path for path in found if path != wanted and path.count("/") <= DEEPEST_SEARCH]
     return tuple(sorted(near, key=lambda path: (path.count("/"), path))[:10])
@@ -332,8 +348,14 @@ def _texts(files: _Files) -> Iterator[Text]:
 
 def _written(files: _Files) -> Iterator[Text]:
     """The small scripts and settings files, which people write by hand."""
-    near = (path for path in files.paths if path.count("/") < 2 and not path.startswith(("tests/", ".")))
-    named = (path for path in near if path.endswith(_WRITTEN) and files.size_bytes(path) <= MAX_WRITTEN_BYTES)
+    near = (
+        path for path in files.paths if path.count("/") < 2 and not path.startswith(("tests/", "."))
+    )
+    named = (
+        path
+        for path in near
+        if path.endswith(_WRITTEN) and files.size_bytes(path) <= MAX_WRITTEN_BYTES
+    )
     chosen = [*itertools.islice(named, MAX_WRITTEN)]
     chosen += [path for path in files.paths if path == ".env"]
     files.provide_all(chosen)

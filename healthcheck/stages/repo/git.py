@@ -91,11 +91,14 @@ def head(root: Path) -> Commit | None:
         base = ("--git-dir", str(root / ".git"), "--work-tree", str(root))
         ours = environment(Path(home))
         objects, index = (
-            run_git((*base, "rev-parse", "--git-path", name), ours, root) for name in ("objects", "index")
+            run_git((*base, "rev-parse", "--git-path", name), ours, root)
+            for name in ("objects", "index")
         )
         if objects.returncode:
             why = last_line(objects.stderr)
-            raise UsageError(msg("git cannot read the repository at {root}: {reason}", root=root, reason=why))
+            raise UsageError(
+                msg("git cannot read the repository at {root}: {reason}", root=root, reason=why)
+            )
         found = run_git((*base, "rev-parse", "--verify", "-q", "HEAD"), ours, root)
         if found.returncode:
             return None
@@ -103,7 +106,9 @@ def head(root: Path) -> Commit | None:
         own = run_git((*base, "rev-parse", "--absolute-git-dir"), ours, root)
         worktree = run_git((*base, "config", "core.worktree"), ours, root)
         used = tuple(_path(root, each.stdout) for each in (objects, index))
-        place.refuse_foreign(root, _path(root, own.stdout), os.fsdecode(worktree.stdout.rstrip(b"\n")), used)
+        place.refuse_foreign(
+            root, _path(root, own.stdout), os.fsdecode(worktree.stdout.rstrip(b"\n")), used
+        )
         return Commit(
             root=root,
             hash=found.stdout.decode().strip(),
@@ -134,7 +139,12 @@ class Shadow:
         self._git_dir = self.tree / ".git"
         self._environment = environment(folder)
         self.tree.mkdir(parents=True)
-        self._run("init", "-q", "--template=", f"--object-format={'sha256' if len(commit.hash) == 64 else 'sha1'}")
+        self._run(
+            "init",
+            "-q",
+            "--template=",
+            f"--object-format={'sha256' if len(commit.hash) == 64 else 'sha1'}",
+        )
         alternates = self._git_dir / "objects" / "info" / "alternates"
         alternates.parent.mkdir(exist_ok=True)
         (self._git_dir / "borrowed").symlink_to(commit.objects)  # the path may contain a newline
@@ -161,12 +171,18 @@ class Shadow:
         try:
             shutil.copyfile(self.commit.index, copy)
         except OSError as error:
-            why = msg("cannot read the index, {index}: {reason}", index=self.commit.index, reason=reason_of(error))
+            why = msg(
+                "cannot read the index, {index}: {reason}",
+                index=self.commit.index,
+                reason=reason_of(error),
+            )
             raise UsageError(why) from error
         ours = self._environment | {"GIT_INDEX_FILE": str(copy)}
         done = run_git(("--git-dir", str(self._git_dir), "write-tree"), ours, self.tree)
         if done.returncode:
-            raise UsageError(msg("what is staged cannot be committed: {reason}", reason=last_line(done.stderr)))
+            raise UsageError(
+                msg("what is staged cannot be committed: {reason}", reason=last_line(done.stderr))
+            )
         self._read = done.stdout.decode().strip()
         self._run("read-tree", self._read)
 
@@ -193,7 +209,9 @@ class Shadow:
 
     def pack(self) -> bytes:
         """The commit and its files, without its ancestors, as a git pack."""
-        return self._run("pack-objects", "--revs", "--stdout", "-q", stdin=f"{self.commit.hash}\n".encode())
+        return self._run(
+            "pack-objects", "--revs", "--stdout", "-q", stdin=f"{self.commit.hash}\n".encode()
+        )
 
     def log(self, paths: Sequence[str], *, commits: int, most_bytes: int, deadline_s: float) -> Log:
         """The patches of the newest commits to some paths (pathspecs of git), as text; merges are left out.
@@ -204,7 +222,9 @@ class Shadow:
         shallow = own.is_file()
         borders = self._git_dir / "borders"
         if shallow:
-            borders.write_bytes(b"\n".join(_HASH.findall(files.read_bounded(own, MAX_SHALLOW_BYTES))) + b"\n")
+            borders.write_bytes(
+                b"\n".join(_HASH.findall(files.read_bounded(own, MAX_SHALLOW_BYTES))) + b"\n"
+            )
         command = (
             programs.find_or_name("git"), *WITHOUT_PROGRAMS, "-c", f"core.bigFileThreshold={LARGEST_PATCHED_BYTES}",
             "-c", "core.quotePath=false", "--git-dir", str(self._git_dir), "log", f"--max-count={commits + 1}",
@@ -227,7 +247,12 @@ class Shadow:
         text = data[:most_bytes].decode("utf-8", "replace")
         whole = status == 0 and len(data) <= most_bytes and data.count(b"\0") <= commits
         failed = status not in {0, None} and len(data) <= most_bytes
-        return Log(text=text, whole=whole, shallow=shallow, problem=last_line(data[-2000:]) if failed else "")
+        return Log(
+            text=text,
+            whole=whole,
+            shallow=shallow,
+            problem=last_line(data[-2000:]) if failed else "",
+        )
 
     def check_out(self, blobs: Sequence[Blob], limit_bytes: int) -> None:
         """Write the files as a clone would (line endings, modes, links); files above the limit become sparse."""
@@ -246,12 +271,33 @@ class Shadow:
         A file with CRLF in the working copy and LF in the commit counts as unchanged, as it does for git.
         Files above MAX_FILE_BYTES are not compared: reading them would take minutes.
         """
-        large = [name for name in self._run("ls-files", "-z").split(b"\0") if name and self._is_large(name)]
+        large = [
+            name
+            for name in self._run("ls-files", "-z").split(b"\0")
+            if name and self._is_large(name)
+        ]
         if large:
-            self._run("update-index", "-z", "--assume-unchanged", "--stdin", stdin=b"\0".join(large) + b"\0")
-        status = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all", "--ignored=matching")
+            self._run(
+                "update-index",
+                "-z",
+                "--assume-unchanged",
+                "--stdin",
+                stdin=b"\0".join(large) + b"\0",
+            )
+        status = (
+            "status",
+            "--porcelain=v1",
+            "-z",
+            "--no-renames",
+            "--ignore-submodules=all",
+            "--ignored=matching",
+        )
         listing = self._run(
-            *self._conversion(), "--work-tree", str(self.commit.root), *status, "--untracked-files=normal"
+            *self._conversion(),
+            "--work-tree",
+            str(self.commit.root),
+            *status,
+            "--untracked-files=normal",
         )
         found: dict[str, list[str]] = {"??": [], "!!": [], "": []}
         for entry in listing.split(b"\0"):
@@ -263,19 +309,36 @@ class Shadow:
 
     def _is_large(self, name: bytes) -> bool:
         try:
-            return os.lstat(os.path.join(os.fsencode(self.commit.root), name)).st_size > MAX_FILE_BYTES
+            return (
+                os.lstat(os.path.join(os.fsencode(self.commit.root), name)).st_size > MAX_FILE_BYTES
+            )
         except OSError:
             return False
 
     def _conversion(self) -> tuple[str, ...]:
         modes = "true" if self.commit.file_modes else "false"
-        return ("-c", "core.autocrlf=input", "-c", "core.safecrlf=false", "-c", f"core.fileMode={modes}")
+        return (
+            "-c",
+            "core.autocrlf=input",
+            "-c",
+            "core.safecrlf=false",
+            "-c",
+            f"core.fileMode={modes}",
+        )
 
     def _run(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        done = run_git(("--git-dir", str(self._git_dir), *arguments), self._environment, self.tree, stdin)
+        done = run_git(
+            ("--git-dir", str(self._git_dir), *arguments), self._environment, self.tree, stdin
+        )
         if done.returncode:
             why = last_line(done.stderr)
-            raise UsageError(msg("git cannot read commit {hash}: {reason}", hash=self.commit.hash[:12], reason=why))
+            raise UsageError(
+                msg(
+                    "git cannot read commit {hash}: {reason}",
+                    hash=self.commit.hash[:12],
+                    reason=why,
+                )
+            )
         return done.stdout
 
 
@@ -323,7 +386,11 @@ def _blob(entry: bytes) -> Iterator[Blob]:
         yield Blob(path=name, mode=mode, size_bytes=int(size))
 
 
-WITHOUT_TRANSPORT = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+WITHOUT_TRANSPORT = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+}
 WITHOUT_PROGRAMS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 

@@ -54,7 +54,9 @@ def search(shadow: Shadow, endings: Sequence[str], present: Sequence[str]) -> Hi
         endings: the ends of the names of the files to search.
         present: the lines of the submission's own files; a secret in one of them is reported as such.
     """
-    log = shadow.log(_patterns(endings), commits=MAX_COMMITS, most_bytes=MAX_BYTES, deadline_s=SEARCH_S)
+    log = shadow.log(
+        _patterns(endings), commits=MAX_COMMITS, most_bytes=MAX_BYTES, deadline_s=SEARCH_S
+    )
     until = time.monotonic() + SEARCH_S
     found: list[PastSecret] = []
     known = {line.strip() for line in present}
@@ -62,7 +64,9 @@ def search(shadow: Shadow, endings: Sequence[str], present: Sequence[str]) -> Hi
         if line.strip() in known or not _LIKELY.search(line):
             continue
         known.add(line.strip())
-        found += [PastSecret(path=path, commit=commit, line=shown) for _, shown in secret_lines(line)]
+        found += [
+            PastSecret(path=path, commit=commit, line=shown) for _, shown in secret_lines(line)
+        ]
         if len(found) >= MAX_FOUND or time.monotonic() > until:
             break
     return History(secrets=tuple(found[:MAX_FOUND]), unread=_unread(log, until))

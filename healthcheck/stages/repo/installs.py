@@ -29,7 +29,13 @@ def constrained(submission: Submission) -> frozenset[str]:
     """The packages that a constraints file (-c) pins to a version or gives an upper bound."""
     found = files(submission)
     constraints = _constraints(found)
-    limiting = (entry for file in found if file.path in constraints for entry in file.entries if entry.is_limited)
+    limiting = (
+        entry
+        for file in found
+        if file.path in constraints
+        for entry in file.entries
+        if entry.is_limited
+    )
     return frozenset(entry.name for entry in limiting)
 
 
@@ -56,9 +62,13 @@ def source(submission: Submission, entry: Entry) -> str | None:
         text = data.data.decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError:
         return None
-    return text if len(text.removesuffix("\n").split("\n")) == max(len(text.splitlines()), 1) else None
+    return (
+        text if len(text.removesuffix("\n").split("\n")) == max(len(text.splitlines()), 1) else None
+    )
 
 
 def _constraints(found: tuple[File, ...]) -> set[str | None]:
-    named = ((file, entry) for file in found for entry in file.entries if entry.form is Form.CONSTRAINT)
+    named = (
+        (file, entry) for file in found for entry in file.entries if entry.form is Form.CONSTRAINT
+    )
     return {requirements.included(file.path, entry.target) for file, entry in named}

@@ -40,7 +40,8 @@ def read_card(readme: bytes | None) -> Card:
     if found.end(1) > MAX_FRONT_MATTER_CHARS:
         limit = MAX_FRONT_MATTER_CHARS
         why = msg(
-            "the front matter is longer than {max_front_matter_chars} characters", max_front_matter_chars=limit
+            "the front matter is longer than {max_front_matter_chars} characters",
+            max_front_matter_chars=limit,
         )
         return Card(present=True, error=why)
     try:

@@ -20,11 +20,15 @@ CANN = {"te", "hccl", "hccl-parser", "opc-tool", "auto-tune", "schedule-search",
 """Python packages that the CANN toolkit installs."""
 PYTHON = {"python", "python3", "cpython"}
 IMAGE = {
-    "torch": msg("it decides which torch-npu fits, and another one breaks the torch-npu of the image"),
+    "torch": msg(
+        "it decides which torch-npu fits, and another one breaks the torch-npu of the image"
+    ),
     "torchvision": msg("it is built for one torch, and replacing it can pull another torch in"),
     "torchaudio": msg("it is built for one torch, and replacing it can pull another torch in"),
     "torchair": msg("it comes with torch-npu"),
-    "vllm": msg("the index's build is for CUDA, and it replaces the one that vllm-ascend was installed with"),
+    "vllm": msg(
+        "the index's build is for CUDA, and it replaces the one that vllm-ascend was installed with"
+    ),
     "vllm-ascend": msg("it pins torch and torch-npu, and belongs with the image's CANN"),
     "triton": msg("it overwrites triton-ascend, which uses the same import name"),
     "triton-ascend": msg("the image has the one that fits its CANN"),
@@ -61,7 +65,11 @@ def provided_part(name: str) -> str:
     """The part of the environment, in the service's words, that a package would reinstall; "" if none."""
     if name == "torch-npu":
         return "torch-npu"
-    if name in CANN or name.startswith(("cann-", "ascend-cann", "ascend-toolkit")) or name == "cann":
+    if (
+        name in CANN
+        or name.startswith(("cann-", "ascend-cann", "ascend-toolkit"))
+        or name == "cann"
+    ):
         return "CANN"
     return "Python" if name in PYTHON else ""
 
@@ -71,7 +79,9 @@ def installed_by(script_text: str) -> Iterator[tuple[int, str, str]]:
     script = shell.read(script_text)
     for command in script.commands():
         words = [word.value for word in command.words]
-        if "install" not in words or not any(map(pip_words.is_pip, words[: words.index("install")])):
+        if "install" not in words or not any(
+            map(pip_words.is_pip, words[: words.index("install")])
+        ):
             continue
         for word in words[words.index("install") + 1 :]:
             found = re.match(r"[A-Za-z][\w.-]*", word)

@@ -127,7 +127,11 @@ def of_lines(lines: Iterable[str]) -> Iterator[str]:
 
 def packages(words: Iterable[str]) -> frozenset[str]:
     """The names of the packages in requirements, in lower case with underscores."""
-    found = (match[1] for word in words if (match := _NAME.match(_ARCHIVE.sub("", word.partition(" @ ")[0]))))
+    found = (
+        match[1]
+        for word in words
+        if (match := _NAME.match(_ARCHIVE.sub("", word.partition(" @ ")[0])))
+    )
     return frozenset(_AFTER_THE_NAME.sub("", name.lower()).replace("-", "_") for name in found)
 
 

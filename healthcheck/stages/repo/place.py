@@ -48,7 +48,9 @@ def refuse_foreign(root: Path, git_dir: Path, worktree: str, used: tuple[Path, .
     elsewhere = elsewhere or next(_links(used[0], _DEPTH), None)
     if elsewhere:
         why = msg(
-            "the repository at {root} uses {path} of another one: clone the repository", root=root, path=elsewhere
+            "the repository at {root} uses {path} of another one: clone the repository",
+            root=root,
+            path=elsewhere,
         )
         raise UsageError(why)
     alternates = used[0] / "info" / "alternates"
@@ -68,7 +70,10 @@ def _names(git_dir: Path, worktree: str, top: Path) -> bool:
     if worktree:
         return (git_dir / worktree).resolve() == top
     named = git_dir / "gitdir"
-    return named.is_file() and (git_dir / read_text(named, _PATH_CHARS).rstrip("\n")).resolve() == top / ".git"
+    return (
+        named.is_file()
+        and (git_dir / read_text(named, _PATH_CHARS).rstrip("\n")).resolve() == top / ".git"
+    )
 
 
 def _links(folder: Path, depth: int) -> Iterator[Path]:

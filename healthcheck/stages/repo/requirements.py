@@ -27,8 +27,22 @@ MAX_ENTRIES = 5_000
 COMMENT = re.compile(r"(?:^|(?<=\s))#.*$")
 VARIABLE = re.compile(r"\$\{[A-Z0-9_]+\}")
 COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-URL = re.compile(r"(?:(?:git|hg|svn|bzr)\+)?[a-z][a-z0-9.]*://|(?:git|hg|svn|bzr)\+|file:", re.IGNORECASE)
-ARCHIVES = (".whl", ".zip", ".tar.gz", ".tgz", ".tar", ".tar.bz2", ".tbz", ".tar.xz", ".txz", ".tlz", ".tar.lz")
+URL = re.compile(
+    r"(?:(?:git|hg|svn|bzr)\+)?[a-z][a-z0-9.]*://|(?:git|hg|svn|bzr)\+|file:", re.IGNORECASE
+)
+ARCHIVES = (
+    ".whl",
+    ".zip",
+    ".tar.gz",
+    ".tgz",
+    ".tar",
+    ".tar.bz2",
+    ".tbz",
+    ".tar.xz",
+    ".txz",
+    ".tlz",
+    ".tar.lz",
+)
 MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
          (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
 HASH = re.compile(r"(sha256:[0-9a-fA-F]{64}|sha384:[0-9a-fA-F]{96}|sha512:[0-9a-fA-F]{128})")
@@ -41,12 +55,18 @@ OPTIONS = (
 SHORT = {"-r": "--requirement", "-c": "--constraint", "-e": "--editable", "-i": "--index-url", "-f": "--find-links",
          "-C": "--config-settings", "-Z": "--always-unzip"}  # fmt: skip
 OF_A_REQUIREMENT = {"--hash", "--global-option", "--config-settings", "--config-setting"}
-_SINGLE_PIN = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*(?:\[[\w,.-]+\])?)\s*=\s*(?P<version>\d[\w.+!]*)(?:=\w+)?")
-_PIP_INSTALL = re.compile(r"!?\s*(?:python3? -m )?pip3?\s+install\s+(?P<packages>[^-\s'\"][^'\"|&;]*)")
+_SINGLE_PIN = re.compile(
+    r"(?P<name>[A-Za-z0-9][\w.-]*(?:\[[\w,.-]+\])?)\s*=\s*(?P<version>\d[\w.+!]*)(?:=\w+)?"
+)
+_PIP_INSTALL = re.compile(
+    r"!?\s*(?:python3? -m )?pip3?\s+install\s+(?P<packages>[^-\s'\"][^'\"|&;]*)"
+)
 LINUX = {"os_name": "posix", "sys_platform": "linux", "platform_system": "Linux", "extra": "",
          "platform_python_implementation": "CPython", "implementation_name": "cpython"}  # fmt: skip
 PLACES = [
-    (version, {"platform_machine": name}) for version in ("3.10", "3.11", "3.12") for name in ("aarch64", "x86_64")
+    (version, {"platform_machine": name})
+    for version in ("3.10", "3.11", "3.12")
+    for name in ("aarch64", "x86_64")
 ]
 """The Pythons and machines, for one of which a requirement has to apply."""
 LIMITING = {"==", "===", "~=", "<", "<="}
@@ -119,7 +139,10 @@ class Entry:
         marker = self.requirement.marker if self.requirement else None
         if marker is None:
             return True
-        places = ({"python_version": v, "python_full_version": f"{v}.9", **machine} for v, machine in PLACES)
+        places = (
+            {"python_version": v, "python_full_version": f"{v}.9", **machine}
+            for v, machine in PLACES
+        )
         return any(marker.evaluate(LINUX | place) for place in places)
 
 
@@ -196,13 +219,19 @@ def _decode(data: bytes) -> tuple[str, str]:
     if not marked and b"\0" in data:
         raise ValueError(msg("it has NUL bytes: it is binary, or UTF-16 without byte order mark"))
     cookies = map(COOKIE.match, data.split(b"\n", 2)[:2])
-    declared = "" if marked else next((found[1].decode("ascii", "replace") for found in cookies if found), "")
+    declared = (
+        ""
+        if marked
+        else next((found[1].decode("ascii", "replace") for found in cookies if found), "")
+    )
     name = marked.upper().removesuffix("-SIG")
     try:
         text = data.decode(marked or declared or "utf-8")
     except (LookupError, UnicodeError) as error:
         if not isinstance(error, UnicodeDecodeError) or declared:
-            why = msg("it is not in the encoding {encoding} that it declares", encoding=repr(declared))
+            why = msg(
+                "it is not in the encoding {encoding} that it declares", encoding=repr(declared)
+            )
         elif marked:
             why = msg(
                 "it begins as {upper} and is not: {reason} at byte {start}",
@@ -260,7 +289,9 @@ def _entry(path: str, line: int, content: str) -> Entry:
     hashes = tuple(value for name, value in options if name == "--hash")
     bad = next((value for value in hashes if not HASH.fullmatch(value)), None)
     if bad is not None:
-        reason = msg("--hash={bad} is not a sha256, sha384 or sha512 in hexadecimal digits", bad=bad[:80])
+        reason = msg(
+            "--hash={bad} is not a sha256, sha384 or sha512 in hexadecimal digits", bad=bad[:80]
+        )
         return replace(blank, problem=reason)
     ignored = tuple(name for name, _ in options if name not in OF_A_REQUIREMENT)
     return replace(_requirement(blank, body), hashes=hashes, ignored=ignored)
@@ -307,7 +338,9 @@ def _requirement(blank: Entry, body: str) -> Entry:
         return replace(blank, problem=_reason(body, str(error)))
     form = Form.URL if requirement.url else Form.PACKAGE
     name = canonicalize_name(requirement.name)
-    return replace(blank, form=form, requirement=requirement, name=name, target=requirement.url or "")
+    return replace(
+        blank, form=form, requirement=requirement, name=name, target=requirement.url or ""
+    )
 
 
 def _name_of(target: str) -> str:
@@ -328,7 +361,8 @@ def _name_of(target: str) -> str:
 
 def _source_name(file: str) -> str:
     found = re.match(
-        r"([A-Za-z][A-Za-z0-9._-]*?)(?:[-_]v?\d[^/]*)?(?:\.git|\.whl|\.zip|\.tar\.\w+|\.tgz)?(?:@.*)?$", file
+        r"([A-Za-z][A-Za-z0-9._-]*?)(?:[-_]v?\d[^/]*)?(?:\.git|\.whl|\.zip|\.tar\.\w+|\.tgz)?(?:@.*)?$",
+        file,
     )
     return canonicalize_name(found.group(1)) if found else ""
 

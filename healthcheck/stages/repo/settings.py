@@ -72,10 +72,17 @@ def read_settings(root: Path) -> Settings:
     Raises:
         UsageError: both files have settings, or a setting is unknown or has the wrong type.
     """
-    found = {name: table for name, path in PLACES.items() if (table := _table(root / name, path)) is not None}
+    found = {
+        name: table
+        for name, path in PLACES.items()
+        if (table := _table(root / name, path)) is not None
+    }
     if len(found) > 1:
         raise UsageError(
-            msg("{found} both have settings of npu-adapter: keep one of them", found=joined(" and ", found))
+            msg(
+                "{found} both have settings of npu-adapter: keep one of them",
+                found=joined(" and ", found),
+            )
         )
     return next((_settings(name, table) for name, table in found.items()), Settings())
 
@@ -114,7 +121,10 @@ def _loaded(data: bytes, name: str) -> dict[str, object] | str:
         return toml_text.load(data, name)
     except toml_text.TomlError as error:
         if isinstance(error.__cause__, UnicodeDecodeError):
-            return msg("it is not UTF-8 (at line {count})", count=data[: error.__cause__.start].count(10) + 1)
+            return msg(
+                "it is not UTF-8 (at line {count})",
+                count=data[: error.__cause__.start].count(10) + 1,
+            )
         return str(error.__cause__ or error)
 
 
@@ -137,18 +147,31 @@ def _settings(file: str, table: object) -> Settings:
     texts = {key: table[key] for key in TEXTS if key in table}
     for key, value in texts.items():
         if not isinstance(value, str):
-            raise UsageError(msg("{where}: {key} is {value}, not a text", where=where, key=key, value=repr(value)))
+            raise UsageError(
+                msg(
+                    "{where}: {key} is {value}, not a text", where=where, key=key, value=repr(value)
+                )
+            )
     npus = table.get("npus", 0)
     if not isinstance(npus, int) or isinstance(npus, bool) or npus < 0:
-        raise UsageError(msg("{where}: npus is {npus}, not a whole number", where=where, npus=repr(npus)))
+        raise UsageError(
+            msg("{where}: npus is {npus}, not a whole number", where=where, npus=repr(npus))
+        )
     strict = table.get("strict", False)
     if not isinstance(strict, bool):
-        raise UsageError(msg("{where}: strict is {strict}, not true or false", where=where, strict=repr(strict)))
+        raise UsageError(
+            msg("{where}: strict is {strict}, not true or false", where=where, strict=repr(strict))
+        )
     skip = table.get("skip", {})
     if not isinstance(skip, dict):
-        why = msg('{where}: skip is a table of checks with their reasons, such as "plan/host" = "…"', where=where)
+        why = msg(
+            '{where}: skip is a table of checks with their reasons, such as "plan/host" = "…"',
+            where=where,
+        )
         raise UsageError(why)
     for check, reason in skip.items():
         if not isinstance(reason, str) or not reason.strip():
-            raise UsageError(msg("{where}: {check} is left out without a reason", where=where, check=check))
+            raise UsageError(
+                msg("{where}: {check} is left out without a reason", where=where, check=check)
+            )
     return Settings(file=file, **texts, npus=npus, strict=strict, skip=skip)

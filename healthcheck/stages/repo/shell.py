@@ -29,7 +29,13 @@ _CHUNK = 512
 _SHEBANG = re.compile(r"#![ \t]*(\S+)(.*)")
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _QUOTES = "\"'"
-_COMMANDS = ("command", "declaration_command", "unset_command", "test_command", "variable_assignment")
+_COMMANDS = (
+    "command",
+    "declaration_command",
+    "unset_command",
+    "test_command",
+    "variable_assignment",
+)
 _SUBSTITUTIONS = ("command_substitution", "process_substitution")
 
 
@@ -66,7 +72,11 @@ class Node:
     @property
     def name(self) -> str:
         """The program of a command; the variable of an expansion, an assignment or a loop; a function's name."""
-        named = (each.text for each in self.children if each.role == "name" or each.kind.endswith("variable_name"))
+        named = (
+            each.text
+            for each in self.children
+            if each.role == "name" or each.kind.endswith("variable_name")
+        )
         return next(named, "")
 
     @property
@@ -134,12 +144,22 @@ class Script:
 
     def commands(self) -> tuple[Command, ...]:
         """The commands outside command substitutions."""
-        return tuple(command for command in self.all_commands() if not command.node.inside(*_SUBSTITUTIONS))
+        return tuple(
+            command for command in self.all_commands() if not command.node.inside(*_SUBSTITUTIONS)
+        )
 
     def all_commands(self) -> Iterator[Command]:
         for node in self.of(*_COMMANDS):
-            if node.kind != "variable_assignment" or node.parent is None or node.parent.kind not in _COMMANDS:
-                words = tuple(sorted((word for word in _words(node) if word.text), key=lambda word: word.start))
+            if (
+                node.kind != "variable_assignment"
+                or node.parent is None
+                or node.parent.kind not in _COMMANDS
+            ):
+                words = tuple(
+                    sorted(
+                        (word for word in _words(node) if word.text), key=lambda word: word.start
+                    )
+                )
                 if words:
                     yield Command(node=node, words=words)
 
@@ -169,7 +189,9 @@ def shebang(text: str) -> tuple[str, tuple[str, ...]]:
     match = _SHEBANG.match(text)
     words = [match[1].rpartition("/")[2], *match[2].split()] if match else [""]
     if words[0] == "env":
-        words = list(itertools.dropwhile(lambda word: word[0] == "-" or "=" in word, words[1:])) or [""]
+        words = list(
+            itertools.dropwhile(lambda word: word[0] == "-" or "=" in word, words[1:])
+        ) or [""]
     return words[0].rpartition("/")[2], tuple(words[1:])
 
 
@@ -181,7 +203,9 @@ def _nodes(text: str) -> Iterator[Node]:
     # One byte per character keeps offsets equal. The shell takes non-ASCII characters and \r for letters.
     data = re.sub(r"[^\x01-\x0c\x0e-\x7f]", "x", _bounded(text)).encode("ascii")
     parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
-    cursor = parser.parse(lambda at, _: data[at : at + _CHUNK] if time.thread_time() < until else b"").walk()
+    cursor = parser.parse(
+        lambda at, _: data[at : at + _CHUNK] if time.thread_time() < until else b""
+    ).walk()
     path: list[Node] = []
     while (found := cursor.node) is not None:
         around = path[-1] if path else None
@@ -206,9 +230,15 @@ def _words(command: Node) -> Iterator[Word]:
     elif command.kind == "test_command":
         yield command.children[0].word
     else:
-        yield from (child.word for child in command.children if not child.kind.endswith("_redirect"))
+        yield from (
+            child.word for child in command.children if not child.kind.endswith("_redirect")
+        )
     around = command.parent
-    redirects = command.children if around is None or command.role != "body" else command.children + around.children
+    redirects = (
+        command.children
+        if around is None or command.role != "body"
+        else command.children + around.children
+    )
     for redirect in redirects:
         if redirect.kind == "file_redirect":
             files = [child.word for child in redirect.children if child.role == "destination"]

@@ -66,15 +66,24 @@ def _parse(name: str, path: str, script: bytes) -> Parse:
             done = _run(path, ("-n", contract.ENTRY_POINT), folder)
         except subprocess.TimeoutExpired:
             return Parse(
-                shell=name, accepted=None, message=msg("took longer than {timeout_s:.0f} s", timeout_s=TIMEOUT_S)
+                shell=name,
+                accepted=None,
+                message=msg("took longer than {timeout_s:.0f} s", timeout_s=TIMEOUT_S),
             )
     said = done.stderr.decode("utf-8", "replace").strip()
     if done.returncode < 0:
-        return Parse(shell=name, accepted=None, message=msg("was killed by signal {value}", value=-done.returncode))
+        return Parse(
+            shell=name,
+            accepted=None,
+            message=msg("was killed by signal {value}", value=-done.returncode),
+        )
     first = LINE.search(said)
     message = first.group(2) if first else said.splitlines()[0] if said else ""
     return Parse(
-        shell=name, accepted=done.returncode == 0, line=int(first.group(1)) if first else 0, message=message[:300]
+        shell=name,
+        accepted=done.returncode == 0,
+        line=int(first.group(1)) if first else 0,
+        message=message[:300],
     )
 
 

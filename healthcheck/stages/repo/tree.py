@@ -69,7 +69,9 @@ def _copy_file(source: Path, place: Path, mode: int) -> None:
     try:
         shutil.copyfile(source, place, follow_symlinks=False)
     except OSError as error:
-        raise UsageError(msg("cannot copy {source}: {reason}", source=source, reason=reason_of(error))) from error
+        raise UsageError(
+            msg("cannot copy {source}: {reason}", source=source, reason=reason_of(error))
+        ) from error
     place.chmod(0o755 if mode & stat.S_IXUSR else 0o644)
 
 
@@ -78,11 +80,15 @@ def _walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
     for place, folders, files in os.walk(root):
         if os.path.relpath(place, root).count(os.sep) > MAX_DEPTH:
             why = msg(
-                "{root} has folders more than {max_depth} deep: is it a repository?", root=root, max_depth=MAX_DEPTH
+                "{root} has folders more than {max_depth} deep: is it a repository?",
+                root=root,
+                max_depth=MAX_DEPTH,
             )
             raise UsageError(why)
         links = [name for name in folders if os.path.islink(os.path.join(place, name))]
-        folders[:] = sorted(name for name in folders if name not in links and _belongs(os.path.join(place, name)))
+        folders[:] = sorted(
+            name for name in folders if name not in links and _belongs(os.path.join(place, name))
+        )
         for name in sorted([*files, *links]):
             full = os.path.join(place, name)
             facts = os.lstat(full)
@@ -101,6 +107,8 @@ def _walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
 
 def _belongs(folder: str) -> bool:
     """Whether a folder would be committed: not git's own, not a cache, not a virtual environment."""
-    return os.path.basename(folder) not in {".git", "__pycache__", "node_modules"} and not os.path.exists(
-        os.path.join(folder, "pyvenv.cfg")
-    )
+    return os.path.basename(folder) not in {
+        ".git",
+        "__pycache__",
+        "node_modules",
+    } and not os.path.exists(os.path.join(folder, "pyvenv.cfg"))

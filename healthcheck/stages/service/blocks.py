@@ -97,14 +97,18 @@ def last_error(lines: Sequence[Line], generic: Sequence[Failure]) -> ErrorBlock:
     """
     blocks = [_joined(chain, generic) for chain in _chains(lines)]
     telling = [block for block in blocks if not block.passed_on]
-    telling = telling or [block for block in blocks if QUOTED in _exception(block.decisive)] or blocks
+    telling = (
+        telling or [block for block in blocks if QUOTED in _exception(block.decisive)] or blocks
+    )
     if telling:
         said = _signature(telling[-1].decisive)
         return next(block for block in telling if _signature(block.decisive) == said)
     complaints = _complaints(lines)
     if not complaints:
         return NONE
-    complaints = [index for index in complaints if not _is_generic(lines[index : index + 1], generic)] or complaints
+    complaints = [
+        index for index in complaints if not _is_generic(lines[index : index + 1], generic)
+    ] or complaints
     last = first = complaints[-1]
     known = set(complaints)
     while first - 1 in known and last - first < BLOCK_LINES:
@@ -130,7 +134,9 @@ def continued(block: Sequence[Line], lines: Sequence[Line]) -> tuple[Line, ...]:
         return ()
     last = block[-1]
     after = (line for line in lines if line.number > last.number and line.process == last.process)
-    return tuple(islice(takewhile(lambda line: _FROM_CANN.match(line.text), after), _CONTINUED_LINES))
+    return tuple(
+        islice(takewhile(lambda line: _FROM_CANN.match(line.text), after), _CONTINUED_LINES)
+    )
 
 
 def message(block: Sequence[Line]) -> tuple[Line, ...]:
@@ -186,7 +192,11 @@ def _tracebacks(lines: Sequence[Line]) -> Iterator[_Link]:
             index += 1
             continue
         start, index = index, index + 1
-        while index < len(lines) and lines[index].text.startswith(INSIDE) and _TRACEBACK not in lines[index].text:
+        while (
+            index < len(lines)
+            and lines[index].text.startswith(INSIDE)
+            and _TRACEBACK not in lines[index].text
+        ):
             index += 1
         index = _raised(lines, index)
         whole = index < len(lines) and _TRACEBACK not in lines[index].text
@@ -208,8 +218,16 @@ def _raised(lines: Sequence[Line], at: int) -> int:
     Logs that were pasted have lost the indentation of frames, and some exceptions of libraries their names.
     """
     first = lines[at].record if at < len(lines) else ""
-    rest = list(takewhile(lambda line: first and line.record == first and _TRACEBACK not in line.text, lines[at:]))
-    names = (at + n for n, line in enumerate(rest) if EXCEPTION.match(line.text) and not iskeyword(line.text))
+    rest = list(
+        takewhile(
+            lambda line: first and line.record == first and _TRACEBACK not in line.text, lines[at:]
+        )
+    )
+    names = (
+        at + n
+        for n, line in enumerate(rest)
+        if EXCEPTION.match(line.text) and not iskeyword(line.text)
+    )
     return next(names, at + max(0, len(rest) - 1))
 
 
@@ -219,7 +237,9 @@ def _ends_nothing(before: str, block: Sequence[Line]) -> bool:
 
 
 def _is_generic(block: Sequence[Line], generic: Sequence[Failure]) -> bool:
-    return any(pattern.search(_exception(block)) for failure in generic for pattern in failure.patterns)
+    return any(
+        pattern.search(_exception(block)) for failure in generic for pattern in failure.patterns
+    )
 
 
 def _signature(block: Sequence[Line]) -> str:
@@ -228,7 +248,9 @@ def _signature(block: Sequence[Line]) -> str:
 
 def _exception(block: Sequence[Line]) -> str:
     """The line that names the exception."""
-    return next((line.text for line in reversed(block) if EXCEPTION.match(line.text)), block[-1].text)
+    return next(
+        (line.text for line in reversed(block) if EXCEPTION.match(line.text)), block[-1].text
+    )
 
 
 def _distinct(lines: Sequence[Line]) -> tuple[Line, ...]:

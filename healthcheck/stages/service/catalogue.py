@@ -121,10 +121,14 @@ def _catalogue(port: int) -> Catalogue:
         file = json_text.convert(yaml_text.load(FILE.read_text(encoding="utf-8")), _File)
         return Catalogue(
             failures=tuple(_failure(entry, port) for entry in file.failures),
-            benign=tuple(_compiled(expression) for entry in file.benign for expression in entry.patterns),
+            benign=tuple(
+                _compiled(expression) for entry in file.benign for expression in entry.patterns
+            ),
         )
     except (OSError, yaml_text.YamlError, KeyError, ValueError, re.error) as error:
-        raise KitFailure(msg("{name} of the kit cannot be used: {error}", name=FILE.name, error=error)) from error
+        raise KitFailure(
+            msg("{name} of the kit cannot be used: {error}", name=FILE.name, error=error)
+        ) from error
 
 
 _compiled = functools.partial(re.compile, flags=re.MULTILINE)
@@ -151,6 +155,7 @@ def message_of(text: str, own: Mapping[str, str] | None = None) -> Message:
     if not flags:
         return Message(text)
     template = FLAG.sub(
-        lambda match: f"{{{match[1].replace('-', '_')}}}", text.replace("{", "{{").replace("}", "}}")
+        lambda match: f"{{{match[1].replace('-', '_')}}}",
+        text.replace("{", "{{").replace("}", "}}"),
     )
     return Message(template, *((own or {}).get(flag, f"--{flag}") for flag in flags))

@@ -112,7 +112,9 @@ def diagnose(log: Path) -> Diagnosis:
             os.set_blocking(handle, True)
             return diagnose_stream(stream)
     except OSError as error:
-        raise UsageError(msg("cannot read {log}: {reason}", log=log, reason=reason_of(error))) from error
+        raise UsageError(
+            msg("cannot read {log}: {reason}", log=log, reason=reason_of(error))
+        ) from error
 
 
 def diagnose_stream(stream: BinaryIO, known: Catalogue | None = None) -> Diagnosis:
@@ -127,7 +129,9 @@ def diagnose_stream(stream: BinaryIO, known: Catalogue | None = None) -> Diagnos
     verdict = judged(ordered, block, fresh, known)
     shown = partial(_advised, last=around_block(block, fresh))
     chosen = {hit.failure.id for hit in (verdict.cause, verdict.kind, *verdict.candidates) if hit}
-    found = sorted({**reading.hits, **reading.survived}.values(), key=lambda hit: hit.lines[0].number)
+    found = sorted(
+        {**reading.hits, **reading.survived}.values(), key=lambda hit: hit.lines[0].number
+    )
     return Diagnosis(
         cause=shown(verdict.cause) if verdict.cause else None,
         candidates=tuple(map(shown, verdict.candidates)),
@@ -153,7 +157,9 @@ def _read(reading: _Reading, known: Catalogue, raw: str, first_line: int, fresh_
     for failure in known.failures:
         if Severity.SYMPTOM <= failure.severity <= Severity.PART:
             continue
-        _look_for(failure, reading, errors if failure.severity <= Severity.ERROR else text, first_line)
+        _look_for(
+            failure, reading, errors if failure.severity <= Severity.ERROR else text, first_line
+        )
     fresh = _numbered(errors, raw, first_line, fresh_line)
     reading.tail = (_complete(reading.tail, fresh_line) + fresh)[-KEPT_LINES:]
     fresh = _numbered(without_prefixes(loud), raw, first_line, fresh_line)
@@ -164,7 +170,11 @@ def _read(reading: _Reading, known: Catalogue, raw: str, first_line: int, fresh_
 def _look_for(failure: Failure, reading: _Reading, text: str, first_line: int) -> None:
     """Search a window for a failure: the lines up to the last sign of a running server, and the rest."""
     over = _offset(text, reading.passed - first_line + 1)
-    if failure.id not in reading.survived and over and (hit := searched(failure, text[:over], first_line)):
+    if (
+        failure.id not in reading.survived
+        and over
+        and (hit := searched(failure, text[:over], first_line))
+    ):
         reading.survived[failure.id] = hit
     start = max(first_line, reading.passed + 1)
     if failure.id not in reading.hits and (hit := searched(failure, text[over:], start)):
@@ -201,16 +211,25 @@ def _without_benign(text: str, known: Catalogue) -> str:
     found = [pattern for pattern in known.benign if pattern.search(text)]
     if not found:
         return text
-    return "\n".join("" if any(each.search(line) for each in found) else line for line in text.split("\n"))
+    return "\n".join(
+        "" if any(each.search(line) for each in found) else line for line in text.split("\n")
+    )
 
 
 def _numbered(text: str, raw: str, first_line: int, fresh_line: int) -> list[Line]:
     """The last non-empty lines of a window that are new, with the processes named in `raw`."""
     lines, decorated = text.split("\n"), raw.split("\n")
     fresh = range(max(0, fresh_line - first_line), len(lines))
-    last = islice((at for at in reversed(fresh) if lines[at] and not lines[at].isspace()), KEPT_LINES)
+    last = islice(
+        (at for at in reversed(fresh) if lines[at] and not lines[at].isspace()), KEPT_LINES
+    )
     return [
-        Line(first_line + at, lines[at][:LINE_CHARACTERS].rstrip(), process(decorated[at]), record(decorated[at]))
+        Line(
+            first_line + at,
+            lines[at][:LINE_CHARACTERS].rstrip(),
+            process(decorated[at]),
+            record(decorated[at]),
+        )
         for at in reversed(list(last))
     ]
 
@@ -222,7 +241,9 @@ def _shown(hit: Hit) -> Hit:
 def _advised(hit: Hit, last: tuple[Line, ...]) -> Hit:
     """The hit, with what the log advises in its lines, or beside the last error if these are of it."""
     of_the_last = hit.lines[0].number in {line.number for line in last}
-    return replace(_shown(hit), advice=advice(_redacted((*hit.lines, *last) if of_the_last else hit.lines)))
+    return replace(
+        _shown(hit), advice=advice(_redacted((*hit.lines, *last) if of_the_last else hit.lines))
+    )
 
 
 def _redacted(lines: tuple[Line, ...]) -> tuple[Line, ...]:

@@ -45,7 +45,9 @@ def scrubbed(
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """The variables of a launch, from the caller's own and those of `--env`; what is withheld and may matter."""
     kept = {key: value for key, value in own.items() if key in _NAMES or key.startswith(_FAMILIES)}
-    cann = [entry for entry in own.get("PYTHONPATH", "").split(os.pathsep) if _CANN_PATH.search(entry)]
+    cann = [
+        entry for entry in own.get("PYTHONPATH", "").split(os.pathsep) if _CANN_PATH.search(entry)
+    ]
     if cann:
         kept["PYTHONPATH"] = os.pathsep.join(cann)
     kept.setdefault("PATH", os.defpath)

@@ -61,7 +61,9 @@ class Hit:
         if not self.stated:
             return self.failure.cause
         if self.failure.severity is Severity.PART:
-            return msg("{cause} The error is “{reason}”.", cause=self.failure.cause, reason=self.stated)
+            return msg(
+                "{cause} The error is “{reason}”.", cause=self.failure.cause, reason=self.stated
+            )
         if self.refused:
             return msg("A check refused to go on, for the reason “{reason}”.", reason=self.stated)
         return msg("The program ended itself, and says: “{reason}”.", reason=self.stated)
@@ -95,7 +97,9 @@ class Verdict:
     kind: Hit | None = None
 
 
-def judged(hits: Sequence[Hit], block: ErrorBlock, lines: Sequence[Line], known: Catalogue) -> Verdict:
+def judged(
+    hits: Sequence[Hit], block: ErrorBlock, lines: Sequence[Line], known: Catalogue
+) -> Verdict:
     """Judge the failures that were found in a log.
 
     Args:
@@ -106,7 +110,11 @@ def judged(hits: Sequence[Hit], block: ErrorBlock, lines: Sequence[Line], known:
     """
     near = around_block(block, lines)
     numbers = {line.number for line in (*near, *block.lines)}
-    there = (hit for hit in hits if hit.failure.severity <= Severity.ERROR and hit.lines[0].number in numbers)
+    there = (
+        hit
+        for hit in hits
+        if hit.failure.severity <= Severity.ERROR and hit.lines[0].number in numbers
+    )
     best = _best(tuple(_inside(block.lines, known))) or _best((*_inside(near, known), *there))
     error = _last_error(block, near, lines)
     kind = None if best else _kind(known, error)
@@ -118,7 +126,11 @@ def judged(hits: Sequence[Hit], block: ErrorBlock, lines: Sequence[Line], known:
     if kind and States.PART in kind.failure.states:
         kind = None
     if not rivals:
-        says = (hit for hit in hits[:1] if block.passed_on and not kind and States.LINE in hit.failure.states)
+        says = (
+            hit
+            for hit in hits[:1]
+            if block.passed_on and not kind and States.LINE in hit.failure.states
+        )
         return Verdict(cause=best or next(says, None) or _warning(hits, block), kind=kind)
     if passed_on and len(rivals) == 1:
         return Verdict(cause=rivals[0])
@@ -135,7 +147,9 @@ def searched(failure: Failure, text: str, first_line: int) -> Hit | None:
     end = text.find("\n", match.end())
     number = first_line + text.count("\n", 0, start)
     shown = enumerate(text[start : end if end >= 0 else len(text)].split("\n"), number)
-    lines = (Line(number=at, text=line[:_LINE_CHARACTERS].strip()) for at, line in shown if line.strip())
+    lines = (
+        Line(number=at, text=line[:_LINE_CHARACTERS].strip()) for at, line in shown if line.strip()
+    )
     return Hit(failure=failure, lines=tuple(islice(lines, _SHOWN_LINES)))
 
 
@@ -157,12 +171,18 @@ def _among(failure: Failure, lines: Sequence[Line]) -> Hit | None:
     hit = searched(failure, "\n".join(line.text for line in lines), 1)
     if not hit:
         return None
-    return replace(hit, lines=tuple(replace(line, number=lines[line.number - 1].number) for line in hit.lines))
+    return replace(
+        hit, lines=tuple(replace(line, number=lines[line.number - 1].number) for line in hit.lines)
+    )
 
 
 def _best(hits: Sequence[Hit]) -> Hit | None:
     """The most specific cause in one block: not a consequence, then by severity, then the first."""
-    return min(hits, key=lambda hit: (hit.failure.follows, hit.failure.severity, hit.lines[0].number), default=None)
+    return min(
+        hits,
+        key=lambda hit: (hit.failure.follows, hit.failure.severity, hit.lines[0].number),
+        default=None,
+    )
 
 
 def _elsewhere(hits: Sequence[Hit], shown: AbstractSet[int], last: Hit | None) -> tuple[Hit, ...]:
@@ -233,7 +253,9 @@ def _line(kind: Hit, error: _LastError) -> Hit | None:
     """The kind, if the last error itself shows it; other lines may tell what was done without."""
     is_symptom = kind.failure.severity is Severity.SYMPTOM
     said = is_symptom or EXCEPTION.match(kind.lines[-1].text)
-    return kind if said and _stands_in(kind, error.told) and not _after_another(kind, error) else None
+    return (
+        kind if said and _stands_in(kind, error.told) and not _after_another(kind, error) else None
+    )
 
 
 def _after_another(symptom: Hit, error: _LastError) -> bool:
@@ -258,7 +280,11 @@ def _part(error: _LastError, known: Catalogue) -> Hit | None:
     if not said or (error.block.passed_on and QUOTED not in said[-1].text):
         return None
     said = [line for line in said if line.process == said[-1].process]
-    before = [line for line in error.near if line.process == said[0].process and line.number < said[0].number]
+    before = [
+        line
+        for line in error.near
+        if line.process == said[0].process and line.number < said[0].number
+    ]
     traced = takewhile(lambda line: line.text.startswith(INSIDE), reversed(before))
     frames = [line for line in traced if CALL.match(line.text)]
     innermost = next((line for line in frames if not _OF_PYTHON.search(line.text)), None)
@@ -270,7 +296,9 @@ def _part(error: _LastError, known: Catalogue) -> Hit | None:
     return None
 
 
-def _last(failures: Sequence[Failure], lines: Sequence[Line], ending: Sequence[Line] | None = None) -> Hit | None:
+def _last(
+    failures: Sequence[Failure], lines: Sequence[Line], ending: Sequence[Line] | None = None
+) -> Hit | None:
     """The last symptom, of those that end in the given lines; one that follows from others only if it is alone."""
     found = (hit for failure in failures if (hit := _among(failure, lines)))
     hits = [hit for hit in found if ending is None or _stands_in(hit, ending)]

@@ -14,7 +14,15 @@ from healthcheck.core.progress import Progress
 from healthcheck.stages.service.diagnosis import UNDIAGNOSED, Diagnosis, diagnose, diagnose_stream
 from healthcheck.stages.service.environment import interpreter, scrubbed
 from healthcheck.stages.service.provided import judged
-from healthcheck.stages.service.records import Alive, Answer, Ended, Launch, LaunchOutcome, PortFacts, Stopped
+from healthcheck.stages.service.records import (
+    Alive,
+    Answer,
+    Ended,
+    Launch,
+    LaunchOutcome,
+    PortFacts,
+    Stopped,
+)
 from healthcheck.stages.service.repairs import setup_of
 from healthcheck.stages.service.supervisor import Supervisor
 from healthcheck.stages.service.timeline import Timeline
@@ -62,7 +70,9 @@ class Service:
     _stopped: Stopped | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self._variables, self._withheld = scrubbed(os.environ, weights=self.weights, extra=self.environment)
+        self._variables, self._withheld = scrubbed(
+            os.environ, weights=self.weights, extra=self.environment
+        )
 
     @property
     def launch(self) -> Launch:
@@ -93,7 +103,9 @@ class Service:
         watch, supervisor = self._watch, self._supervisor
         if watch is None or supervisor is None or self._stopped is not None:
             return Alive(running=False, exit_status=supervisor.exit_status if supervisor else None)
-        at_ready = {found.process.pid: found.process for found in watch.launch.listeners if found.process}
+        at_ready = {
+            found.process.pid: found.process for found in watch.launch.listeners if found.process
+        }
         supervisor.poll()
         tree = {process.pid: process for process in supervisor.tree()}
         listeners = tuple(found for found in processes.listeners() if found.port == self.port)
@@ -102,7 +114,9 @@ class Service:
             running=bool(tree),
             exit_status=supervisor.exit_status,
             listeners=listeners,
-            gone=tuple(process for pid, process in at_ready.items() if not process.same(tree.get(pid))),
+            gone=tuple(
+                process for pid, process in at_ready.items() if not process.same(tree.get(pid))
+            ),
             restarted=bool(now - at_ready.keys() & tree.keys()) and not now & at_ready.keys(),
         )
 
@@ -114,7 +128,10 @@ class Service:
         if self._stopped is not None:
             return self._stopped
         before = self.alive()
-        supervisor, self._stopped = self._supervisor, Stopped(before=before, seconds=0, grace_s=grace_s)
+        supervisor, self._stopped = (
+            self._supervisor,
+            Stopped(before=before, seconds=0, grace_s=grace_s),
+        )
         if supervisor is None:
             return self._stopped
         self.progress.update(msg("stopping the service"))
@@ -134,14 +151,20 @@ class Service:
         """Stop, and return the whole launch; if the service died before, the log is diagnosed again."""
         stopped = self.stop()
         died = self.launch.outcome is LaunchOutcome.READY and not stopped.before.running
-        return Ended(launch=self.launch, stopped=stopped, diagnosis=diagnose(self.log) if died else UNDIAGNOSED)
+        return Ended(
+            launch=self.launch,
+            stopped=stopped,
+            diagnosis=diagnose(self.log) if died else UNDIAGNOSED,
+        )
 
     def _launched(self) -> Launch:
         try:
             command = (*interpreter(self.export / contract.ENTRY_POINT), contract.ENTRY_POINT)
         except OSError as error:
             failure = msg(
-                "{entry_point} cannot be read: {reason}", entry_point=contract.ENTRY_POINT, reason=error.strerror
+                "{entry_point} cannot be read: {reason}",
+                entry_point=contract.ENTRY_POINT,
+                reason=error.strerror,
             )
             return replace(self._blank(), outcome=LaunchOutcome.NOT_STARTED, failure=failure)
         blank = replace(self._blank(), command=command, holders=processes.holders(self.port))
@@ -163,7 +186,9 @@ class Service:
         self.log.parent.mkdir(parents=True, exist_ok=True)
         self.log.write_bytes(b"")
         kills = _oom_kills()
-        self._supervisor = Supervisor(blank.command, cwd=self.export, env=self._variables, log=self.log.absolute())
+        self._supervisor = Supervisor(
+            blank.command, cwd=self.export, env=self._variables, log=self.log.absolute()
+        )
         self._watch = Watch(
             supervisor=self._supervisor,
             timeline=Timeline(self.log),
@@ -176,7 +201,9 @@ class Service:
         return judged(_facts(self._supervisor, self._watch, outcome, kills), self._variables)
 
 
-def _facts(supervisor: Supervisor, watch: Watch, outcome: LaunchOutcome, kills: int | None) -> Launch:
+def _facts(
+    supervisor: Supervisor, watch: Watch, outcome: LaunchOutcome, kills: int | None
+) -> Launch:
     now, launch = _oom_kills(), watch.launch
     diagnosis, diagnosed = (
         (UNDIAGNOSED, None)
@@ -191,7 +218,9 @@ def _facts(supervisor: Supervisor, watch: Watch, outcome: LaunchOutcome, kills: 
         seconds=watch.elapsed_s,
         exit_status=supervisor.exit_status,
         failure=supervisor.failure,
-        contained=any(each.process and processes.in_container(each.process.pid) for each in launch.foreign),
+        contained=any(
+            each.process and processes.in_container(each.process.pid) for each in launch.foreign
+        ),
         answer=launch.answer or watch.pending(),
         oom_kills=None if now is None or kills is None else now - kills,
         log_tail=watch.timeline.tail(),

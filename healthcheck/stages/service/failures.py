@@ -26,7 +26,9 @@ _BY_TIMEOUT = 124
 def explain(launch: Launch) -> Finding:
     """The finding for a launch that is not ready."""
     expected = msg(
-        "a streamed answer from {chat_path} on port {port}", chat_path=contract.CHAT_PATH, port=launch.port
+        "a streamed answer from {chat_path} on port {port}",
+        chat_path=contract.CHAT_PATH,
+        port=launch.port,
     )
     seen, fix = _WORDS[launch.outcome](launch)
     quoted = launch.diagnosis.telling[-SHOWN_LINES:]
@@ -44,9 +46,14 @@ def explain(launch: Launch) -> Finding:
     if launch.outcome in _NOT_ITS_OWN or _lost_the_port(launch) or _was_stopped(launch):
         return unsettled(expected=expected, seen=seen, fix=fix)
     rule = contract.LISTENS_ON_PORT if launch.outcome is LaunchOutcome.OTHER_PORT else None
-    if launch.outcome is LaunchOutcome.TIMED_OUT and launch.deadline_s == contract.service().start_up_seconds:
+    if (
+        launch.outcome is LaunchOutcome.TIMED_OUT
+        and launch.deadline_s == contract.service().start_up_seconds
+    ):
         rule = contract.START_UP
-    return At(str(launch.log)).fail(expected=expected, seen=seen, fix=fix, rule=rule, evidence=_evidence(launch))
+    return At(str(launch.log)).fail(
+        expected=expected, seen=seen, fix=fix, rule=rule, evidence=_evidence(launch)
+    )
 
 
 def _diagnosed(diagnosis: Diagnosis, setup: Setup) -> tuple[str, str]:
@@ -57,7 +64,11 @@ def _diagnosed(diagnosis: Diagnosis, setup: Setup) -> tuple[str, str]:
     said = joined(msg("; or: "), [hit.cause for hit in hits])
     each = ((repair(hit, setup), message(hit.failure.sources[0])) for hit in hits)
     fixes = joined(
-        " Or: ", (msg("{repair} (source: {sources})", repair=words, sources=source) for words, source in each)
+        " Or: ",
+        (
+            msg("{repair} (source: {sources})", repair=words, sources=source)
+            for words, source in each
+        ),
     )
     if diagnosis.candidates:
         return msg(". Possible causes, of which the log proves none: {said}", said=said), fixes
@@ -97,7 +108,9 @@ def _quote(launch: Launch, lines: tuple[Line, ...]) -> str:
         return joined(
             "",
             (
-                msg("\n  {name}:{number}: {cut}", name=name, number=line.number, cut=_cut(line.text))
+                msg(
+                    "\n  {name}:{number}: {cut}", name=name, number=line.number, cut=_cut(line.text)
+                )
                 for line in lines
             ),
         )
@@ -127,7 +140,11 @@ def _evidence(launch: Launch) -> dict[str, str | int | float | None]:
 
 
 def _not_started(launch: Launch) -> tuple[str, str]:
-    seen = msg("`{command}` could not be run: {failure}", command=" ".join(launch.command), failure=launch.failure)
+    seen = msg(
+        "`{command}` could not be run: {failure}",
+        command=" ".join(launch.command),
+        failure=launch.failure,
+    )
     return seen, msg(
         "name a shell that is there in the first line of deploy.sh: #!/bin/sh or #!/bin/bash, with LF line ends"
     )
@@ -140,9 +157,15 @@ def _exited(launch: Launch) -> tuple[str, str]:
             "deploy.sh ended {after} with exit status 0 and left no process: no server was started, or it ended",
             after=after,
         )
-        return seen, msg("end deploy.sh in `exec vllm serve …` so that it runs as long as the server does")
+        return seen, msg(
+            "end deploy.sh in `exec vllm serve …` so that it runs as long as the server does"
+        )
     memory = _memory(launch)
-    left = msg(", {processes} processes left behind", processes=len(launch.processes)) if launch.processes else ""
+    left = (
+        msg(", {processes} processes left behind", processes=len(launch.processes))
+        if launch.processes
+        else ""
+    )
     ended = describe_exit(launch.exit_status)
     seen = msg(
         "deploy.sh ended {after} while loading ({exit}{left}){memory}",
@@ -168,17 +191,21 @@ def _memory(launch: Launch) -> str:
     killed = launch.exit_status in {-signal.SIGKILL, 128 + signal.SIGKILL}
     if launch.oom_kills:
         return msg(
-            "; the kernel killed {oom_kills} processes meanwhile because memory ran out", oom_kills=launch.oom_kills
+            "; the kernel killed {oom_kills} processes meanwhile because memory ran out",
+            oom_kills=launch.oom_kills,
         )
     if killed:
-        return msg("; SIGKILL comes from outside: the memory limit of a container, or somebody's kill -9")
+        return msg(
+            "; SIGKILL comes from outside: the memory limit of a container, or somebody's kill -9"
+        )
     return ""
 
 
 def _backgrounded(launch: Launch) -> tuple[str, str]:
     after = msg("{seconds:.0f} s after the start", seconds=launch.seconds)
     seen = msg(
-        "deploy.sh ended with exit status 0 and left a process in the background, which died {after}", after=after
+        "deploy.sh ended with exit status 0 and left a process in the background, which died {after}",
+        after=after,
     )
     return seen, msg(
         "end deploy.sh in `exec vllm serve …`, without `&` and without nohup, and let its output go to the log"
@@ -208,24 +235,37 @@ def _answers_wrongly(launch: Launch) -> tuple[str, str]:
         text=answer.text,
     )
     if answer.status == 200:
-        return seen, msg('stream the answer (text/event-stream) when the request has "stream": true')
+        return seen, msg(
+            'stream the answer (text/event-stream) when the request has "stream": true'
+        )
     fixes = {
-        400: msg("read why it refuses; a missing chat template belongs to the weights, or to --chat-template"),
+        400: msg(
+            "read why it refuses; a missing chat template belongs to the weights, or to --chat-template"
+        ),
         401: msg("start the server without an API key"),
         403: msg("start the server without an API key"),
         404: msg("serve {chat_path}, and the model under the name {name}", chat_path=path, name=own)
         if own
-        else msg("serve {chat_path}, and the model under the weight path: no --served-model-name", chat_path=path),
+        else msg(
+            "serve {chat_path}, and the model under the weight path: no --served-model-name",
+            chat_path=path,
+        ),
         405: msg("serve POST {chat_path}", chat_path=path),
-        422: msg("accept the evaluation client's fields: it sends num_return_sequences and ignore_eos"),
+        422: msg(
+            "accept the evaluation client's fields: it sends num_return_sequences and ignore_eos"
+        ),
     }
-    return seen, fixes.get(answer.status, msg("read the server's traceback in {log}", log=launch.log))
+    return seen, fixes.get(
+        answer.status, msg("read the server's traceback in {log}", log=launch.log)
+    )
 
 
 def _other_port(launch: Launch) -> tuple[str, str]:
     ports = ", ".join(sorted({place(listener) for listener in launch.other_ports}))
     seen = msg(
-        "nobody listens on port {port}; what deploy.sh started listens on {ports}", port=launch.port, ports=ports
+        "nobody listens on port {port}; what deploy.sh started listens on {ports}",
+        port=launch.port,
+        ports=ports,
     )
     return seen, msg("start the server with --host 0.0.0.0 --port {port}", port=launch.port)
 
@@ -236,7 +276,9 @@ def _silent(launch: Launch) -> tuple[str, str]:
         "{unanswered}, and for minutes no process has done anything: no output, no CPU time, no I/O",
         unanswered=still,
     )
-    server = msg("find out what the server waits for (py-spy dump --pid PID): a lock, the network, another rank")
+    server = msg(
+        "find out what the server waits for (py-spy dump --pid PID): a lock, the network, another rank"
+    )
     script = msg("see what deploy.sh waits for: input, a lock, the network, another rank")
     return seen, server if launch.listeners else script
 
@@ -244,10 +286,13 @@ def _silent(launch: Launch) -> tuple[str, str]:
 def _timed_out(launch: Launch) -> tuple[str, str]:
     ends_s = launch.deadline_s
     limit = msg(
-        "{deadline_s:.0f} s after the start (the kit's deadline; the service's is unknown)", deadline_s=ends_s
+        "{deadline_s:.0f} s after the start (the kit's deadline; the service's is unknown)",
+        deadline_s=ends_s,
     )
     if ends_s == contract.service().start_up_seconds:
-        limit = msg("{deadline_s:.0f} s after the start (the service's deadline)", deadline_s=ends_s)
+        limit = msg(
+            "{deadline_s:.0f} s after the start (the service's deadline)", deadline_s=ends_s
+        )
     fix = msg("read in the log what it is busy with; if a start takes this long, raise --deadline")
     if launch.listeners and not (launch.answer and launch.answer.status):
         owner = launch.listeners[0].process
@@ -267,7 +312,9 @@ def _unanswered(launch: Launch) -> str:
     if launch.listeners:
         answer = msg(": {text}", text=launch.answer.text) if launch.answer else ""
         status = (
-            msg(" HTTP {status}", status=launch.answer.status) if launch.answer and launch.answer.status else ""
+            msg(" HTTP {status}", status=launch.answer.status)
+            if launch.answer and launch.answer.status
+            else ""
         )
         where = place(launch.listeners[0])
         return msg(
@@ -292,9 +339,15 @@ def _foreign(launch: Launch) -> tuple[str, str]:
         where=where,
     )
     if not launch.contained:
-        seen = msg("{seen}: it took the port meanwhile, or a daemon started it for deploy.sh", seen=seen)
-        return seen, msg("stop that process and run again; if it is your server, let deploy.sh itself start it")
-    fix = msg("let deploy.sh start the server itself, in the foreground: not through docker or another daemon")
+        seen = msg(
+            "{seen}: it took the port meanwhile, or a daemon started it for deploy.sh", seen=seen
+        )
+        return seen, msg(
+            "stop that process and run again; if it is your server, let deploy.sh itself start it"
+        )
+    fix = msg(
+        "let deploy.sh start the server itself, in the foreground: not through docker or another daemon"
+    )
     return msg("{seen}: it runs in a container", seen=seen), fix
 
 
@@ -318,11 +371,15 @@ def _was_stopped(launch: Launch) -> bool:
 
 def _port_taken(launch: Launch) -> tuple[str, str]:
     owners = joined("; ", (holder.owner for holder in launch.holders))
-    return msg("port {port} is taken by {owners}", port=launch.port, owners=owners), msg("stop it and run again")
+    return msg("port {port} is taken by {owners}", port=launch.port, owners=owners), msg(
+        "stop it and run again"
+    )
 
 
 def _interrupted(launch: Launch) -> tuple[str, str]:
-    return msg("the launch was interrupted after {seconds:.0f} s", seconds=launch.seconds), msg("run it again")
+    return msg("the launch was interrupted after {seconds:.0f} s", seconds=launch.seconds), msg(
+        "run it again"
+    )
 
 
 _WORDS: dict[LaunchOutcome, Callable[[Launch], tuple[str, str]]] = {

@@ -27,7 +27,14 @@ TICK_S = 0.2
 KILL_S = 10.0
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-RESET = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE)
+RESET = (
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGHUP,
+    signal.SIGTERM,
+    signal.SIGCHLD,
+    signal.SIGPIPE,
+)
 
 
 class Spec(TypedDict):
@@ -57,14 +64,18 @@ def descendants(root: int) -> dict[int, str]:
         if entry.isdigit():
             with contextlib.suppress(OSError, ValueError):
                 with open(f"/proc/{entry}/stat", "rb") as file:
-                    name, _, rest = file.read().decode("utf-8", "replace").partition("(")[2].rpartition(")")
+                    name, _, rest = (
+                        file.read().decode("utf-8", "replace").partition("(")[2].rpartition(")")
+                    )
                 state, parent = rest.split()[:2]
                 if state not in "ZX":
                     parents[int(entry)] = (int(parent), name)
     found: dict[int, str] = {}
     generation = {root}
     while generation:
-        generation = {pid for pid, (parent, _) in parents.items() if parent in generation} - found.keys()
+        generation = {
+            pid for pid, (parent, _) in parents.items() if parent in generation
+        } - found.keys()
         found |= {pid: parents[pid][1] for pid in generation}
     return found
 

@@ -20,7 +20,16 @@ from healthcheck.text.messages import msg
 
 PROGRAMS = ("vllm", "npu-smi")
 MODULES = (
-    *("vllm", "vllm_ascend", "torch", "torch_npu", "torchair", "torchvision", "torchaudio", "triton"),
+    *(
+        "vllm",
+        "vllm_ascend",
+        "torch",
+        "torch_npu",
+        "torchair",
+        "torchvision",
+        "torchaudio",
+        "triton",
+    ),
     *("acl", "te", "hccl"),
 )
 INSTEAD = msg(
@@ -70,17 +79,27 @@ def _last_error(launch: Launch) -> str:
     lines = sorted({*cause, *diagnosis.block, *last}, key=lambda line: line.number)
     end = "".join(launch.log_tail[-1:])  # a missing npu-smi ended nothing if lines follow
     named = [
-        each for each in lines if _names(each.text) and ("npu-smi" not in each.text or each.text.strip() in end)
+        each
+        for each in lines
+        if _names(each.text) and ("npu-smi" not in each.text or each.text.strip() in end)
     ]
     after = [line.text for line in lines if named and line.number > named[-1].number]
-    return "" if any(_ERROR.search(text) and not _PASSES_ON.search(text) for text in after) else _joined(named)
+    return (
+        ""
+        if any(_ERROR.search(text) and not _PASSES_ON.search(text) for text in after)
+        else _joined(named)
+    )
 
 
 def _came_to_nothing(launch: Launch) -> bool:
     """Whether no server came up: a server on another port, or one that answers wrongly, has what it needs."""
     if launch.outcome in {LaunchOutcome.SILENT, LaunchOutcome.TIMED_OUT}:
         return not launch.listeners and not launch.other_ports
-    return launch.outcome in {LaunchOutcome.EXITED, LaunchOutcome.BACKGROUNDED, LaunchOutcome.RESTARTING}
+    return launch.outcome in {
+        LaunchOutcome.EXITED,
+        LaunchOutcome.BACKGROUNDED,
+        LaunchOutcome.RESTARTING,
+    }
 
 
 def _names(text: str) -> bool:
@@ -113,7 +132,12 @@ def _can_import(name: str, environment: Mapping[str, str]) -> bool:
     look = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({name!r}) is None)"
     try:
         asked = subprocess.run(
-            [python, "-c", look], cwd="/", env=dict(environment), capture_output=True, timeout=_ASK_S, check=False
+            [python, "-c", look],
+            cwd="/",
+            env=dict(environment),
+            capture_output=True,
+            timeout=_ASK_S,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return True
@@ -121,5 +145,9 @@ def _can_import(name: str, environment: Mapping[str, str]) -> bool:
 
 
 def _has_cann(environment: Mapping[str, str]) -> bool:
-    homes = (value for key, value in environment.items() if key.startswith("ASCEND") and value.startswith("/"))
+    homes = (
+        value
+        for key, value in environment.items()
+        if key.startswith("ASCEND") and value.startswith("/")
+    )
     return any(Path(home.partition(":")[0]).is_dir() for home in (str(_CANN), *homes))

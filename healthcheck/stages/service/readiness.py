@@ -29,7 +29,9 @@ _EVERYWHERE = frozenset({"0.0.0.0", "::", "::ffff:0.0.0.0"})  # noqa: S104
 def base_url(listeners: tuple[Listener, ...], port: int) -> str:
     """The URL of the server from this machine: loopback if the server listens there, else its own address."""
     addresses = [listener.address for listener in listeners]
-    version_4 = [address for address in addresses if address.removeprefix("::ffff:").startswith("127.")]
+    version_4 = [
+        address for address in addresses if address.removeprefix("::ffff:").startswith("127.")
+    ]
     if not addresses or version_4 or (_EVERYWHERE & set(addresses) and _accepts("127.0.0.1", port)):
         return f"http://127.0.0.1:{port}"
     address = "::1" if {"::", "::1"} & set(addresses) else addresses[0]
@@ -113,7 +115,9 @@ class Attempts:
         """The server's response so far to the current attempt, in words."""
         listed = self._listed
         if listed is None or not listed.status:
-            return msg("nothing at all comes, to GET {models_path} neither", models_path=MODELS_PATH)
+            return msg(
+                "nothing at all comes, to GET {models_path} neither", models_path=MODELS_PATH
+            )
         return msg(
             "GET {models_path} was answered with HTTP {status}, and to the chat nothing comes",
             models_path=MODELS_PATH,

@@ -61,12 +61,20 @@ def setup_of(repository: Path) -> Setup:
 def repair(hit: Hit, setup: Setup = UNKNOWN) -> str:
     """The repair of the failure in one paragraph, the log's own advice last."""
     said = repair_of(hit.failure, setup)
-    return msg("{said} The log itself advises: “{advice}”", said=said, advice=hit.advice) if hit.advice else said
+    return (
+        msg("{said} The log itself advises: “{advice}”", said=said, advice=hit.advice)
+        if hit.advice
+        else said
+    )
 
 
 def repair_of(failure: Failure, setup: Setup = UNKNOWN) -> str:
     """The repair that the table has for the failure."""
-    exports = [f"{name}={value}" for name, value in failure.variables.items() if name not in setup.variables]
+    exports = [
+        f"{name}={value}"
+        for name, value in failure.variables.items()
+        if name not in setup.variables
+    ]
     said = failure.fix if setup.keys is None else _by_keys(failure.fix, setup.keys)
     return (
         msg("{said} In deploy.sh, export {exports}.", said=said, exports=joined(" and ", exports))
@@ -77,21 +85,31 @@ def repair_of(failure: Failure, setup: Setup = UNKNOWN) -> str:
 
 def _by_keys(text: str, keys: frozenset[str]) -> Message:
     """Replace options by keys of adapter.toml; the last sentences name that file."""
-    flags = tuple(dict.fromkeys(flag for flag in FLAG.findall(text) if flag not in _NOT_THE_SERVERS))
+    flags = tuple(
+        dict.fromkeys(flag for flag in FLAG.findall(text) if flag not in _NOT_THE_SERVERS)
+    )
     own = {flag: flag.replace("-", "_") for flag in flags if flag.replace("-", "_") in keys}
     others = [f"--{flag}" for flag in flags if flag not in own]
     said = message_of(text, own)
     if own:
-        said = msg("{said} In adapter.toml, set {listed}.", said=said, listed=_listed(tuple(own.values())))
+        said = msg(
+            "{said} In adapter.toml, set {listed}.", said=said, listed=_listed(tuple(own.values()))
+        )
     return (
-        msg("{said} In adapter.toml, add {listed} to extra_args.", said=said, listed=_listed(others))
+        msg(
+            "{said} In adapter.toml, add {listed} to extra_args.", said=said, listed=_listed(others)
+        )
         if others
         else said
     )
 
 
 def _listed(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else msg("{listed} or {last}", listed=", ".join(words[:-1]), last=words[-1])
+    return (
+        words[0]
+        if len(words) == 1
+        else msg("{listed} or {last}", listed=", ".join(words[:-1]), last=words[-1])
+    )
 
 
 def _text(path: Path) -> str | None:

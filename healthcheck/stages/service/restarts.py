@@ -17,7 +17,8 @@ _KEEPERS = re.compile(
     r"^(?:[\w./-]*/)?(?:ba|da|z|k|a)?sh\b|supervisord|s6-|runsv|tini|dumb-init|^(?:[\w./-]*/)?(?:sleep|tail|cat|tee|timeout)\b"
 )
 _ERROR = re.compile(
-    r"^[\w.]*(?:Error|Exception)\b|^(?:\S+: )*(?:error|fatal)\b|command not found|No such file", re.IGNORECASE
+    r"^[\w.]*(?:Error|Exception)\b|^(?:\S+: )*(?:error|fatal)\b|command not found|No such file",
+    re.IGNORECASE,
 )
 
 

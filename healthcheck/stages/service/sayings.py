@@ -70,7 +70,11 @@ def raised_on_purpose(lines: Sequence[Line]) -> str:
 
     One that only tells of a consequence, as of a process that died, says no reason.
     """
-    thrown = (said for name, said, thrown in _exceptions(lines) if name == thrown and _SENTENCE.match(said))
+    thrown = (
+        said
+        for name, said, thrown in _exceptions(lines)
+        if name == thrown and _SENTENCE.match(said)
+    )
     return next((said for said in thrown if not _CONSEQUENCE.search(said)), "")
 
 

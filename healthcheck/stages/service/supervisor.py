@@ -36,7 +36,9 @@ class Supervisor:
         survivors: processes that even SIGKILL did not end.
     """
 
-    def __init__(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path) -> None:
+    def __init__(
+        self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path
+    ) -> None:
         self.pid: int | None = None
         self.failure = ""
         self.exit_status: int | None = None
@@ -46,7 +48,13 @@ class Supervisor:
         self._held = b""
         self._token = secrets.token_hex(8)
         self._known: dict[int, Process] = {}
-        guardian = (programs.python(), "-I", "-S", str(Path(__file__).with_name("guardian.py")), str(os.getpid()))
+        guardian = (
+            programs.python(),
+            "-I",
+            "-S",
+            str(Path(__file__).with_name("guardian.py")),
+            str(os.getpid()),
+        )
         self._guardian = processes.started(
             guardian, cwd="/", env=os.environ, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
@@ -124,7 +132,9 @@ class Supervisor:
         return processes.kill(tuple(left.values()))
 
     def _tell(self, data: bytes) -> None:
-        with contextlib.suppress(BrokenPipeError):  # the guardian is gone: _sweep ends the processes
+        with contextlib.suppress(
+            BrokenPipeError
+        ):  # the guardian is gone: _sweep ends the processes
             if not self._requests.closed:
                 self._requests.write(data)
                 self._requests.flush()

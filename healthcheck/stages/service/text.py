@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\-_])")
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\-_])"
+)
 _CONTROL = dict.fromkeys(code for code in range(32) if chr(code) not in "\t\n\r")
 _COLLECTOR = (
     r"(?:[A-Z][a-z]{2}[ ]{1,2}\d{1,2}[ ][\d:]{8}[ ]\S{1,80}[ ]\S{1,80}:[ ]"  # journald
@@ -18,7 +20,9 @@ _PREFIX = re.compile(
     rf"|(?:DEBUG|INFO|WARNING|ERROR|CRITICAL){_STAMP}(?:\[?[^\[\]\n ]{{1,80}}\](?:[ ]|$))?"
     r"|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15}Z?[ ]+(?=[A-Z\[(]))*"
 )
-_LOUD = r"(?:Available (?:KV cache )?memory: (?:-|0(?:,|$))|\[shutdown\] EngineCore: trigger received)"
+_LOUD = (
+    r"(?:Available (?:KV cache )?memory: (?:-|0(?:,|$))|\[shutdown\] EngineCore: trigger received)"
+)
 """vLLM writes at the level INFO that there is no memory left for its cache, and that it was told to stop."""
 _QUIET = re.compile(
     rf"(?m)^(?![^\n]{{0,300}}{_LOUD}){_COLLECTOR}{_PROCESS}{{0,3}}"
@@ -26,7 +30,9 @@ _QUIET = re.compile(
     r"|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15}[ -]+(?:INFO|DEBUG)\b)"
     r"[^\n]*"
 )
-_ERRORS = re.compile(rf"{_COLLECTOR}{_PROCESS}{{0,3}}((?:ERROR|CRITICAL){_STAMP}(?:\[[^\[\]\n ]{{1,80}}\])?)")
+_ERRORS = re.compile(
+    rf"{_COLLECTOR}{_PROCESS}{{0,3}}((?:ERROR|CRITICAL){_STAMP}(?:\[[^\[\]\n ]{{1,80}}\])?)"
+)
 _SAYS_WHO = re.compile(rf"{_COLLECTOR}({_PROCESS}{{1,3}})")
 _SERVES = re.compile(
     rf"(?m)^{_COLLECTOR}{_PROCESS}{{0,3}}(?:INFO[:\d ][^\n]{{0,80}})?"

@@ -126,7 +126,9 @@ class Watch:
         """
         self.supervisor.poll()
         if self.supervisor.lost:
-            why = msg("the process that supervises deploy.sh was killed, so how the launch went is unknown")
+            why = msg(
+                "the process that supervises deploy.sh was killed, so how the launch went is unknown"
+            )
             raise KitFailure(why)
         tree = self.supervisor.tree()
         self._restarts.look(tree, self.timeline.look(self.elapsed_s))
@@ -180,7 +182,11 @@ class Watch:
             return None
         waited_s = self.elapsed_s - self._unanswered_since
         heard = self._attempts.heard()
-        text = msg("connections are accepted; {heard}, for {waited_s:.0f} s so far", heard=heard, waited_s=waited_s)
+        text = msg(
+            "connections are accepted; {heard}, for {waited_s:.0f} s so far",
+            heard=heard,
+            waited_s=waited_s,
+        )
         return Answer(status=0, text=text)
 
     def _exited(self) -> LaunchOutcome | None:
@@ -217,7 +223,9 @@ class Watch:
             return None
         self._unanswered_since = None if result.answer.status else self._unanswered_since
         if result.ready:
-            self.launch = replace(self.launch, model=result.model, ready_s=self.elapsed_s, answer=None)
+            self.launch = replace(
+                self.launch, model=result.model, ready_s=self.elapsed_s, answer=None
+            )
             return LaunchOutcome.READY
         before = self.launch.answer
         same = before is not None and before.status == result.answer.status
@@ -230,11 +238,18 @@ class Watch:
             return LaunchOutcome.ANSWERS_WRONGLY if lasted_s >= self.patience.refusal_s else None
         limit_s = 10 * self.patience.refusal_s
         quiet_s = self._work.quiet_s(self.elapsed_s)
-        return LaunchOutcome.ANSWERS_WRONGLY if lasted_s >= limit_s and quiet_s >= limit_s / 2 else None
+        return (
+            LaunchOutcome.ANSWERS_WRONGLY
+            if lasted_s >= limit_s and quiet_s >= limit_s / 2
+            else None
+        )
 
     def _may_ask(self) -> bool:
         """Poll a server that refuses less often: the requests themselves would look like work."""
-        return self._refused_since is None or self.elapsed_s - self._asked_s >= self.patience.refusal_s / 15
+        return (
+            self._refused_since is None
+            or self.elapsed_s - self._asked_s >= self.patience.refusal_s / 15
+        )
 
     def _restarting(self) -> LaunchOutcome | None:
         loop = self._restarts.loop(self.launch.processes)
@@ -245,7 +260,9 @@ class Watch:
 
     def _elsewhere(self) -> LaunchOutcome | None:
         """A process of the launch listens on the port that the log announces, and none on the right port."""
-        elsewhere = {listener.port for listener in self.launch.other_ports} & self.timeline.announced
+        elsewhere = {
+            listener.port for listener in self.launch.other_ports
+        } & self.timeline.announced
         if self.launch.listeners or not elsewhere:
             self._announced_since = None
             return None
@@ -261,7 +278,9 @@ class Watch:
 
     def _serves_elsewhere(self) -> bool:
         ports = sorted({listener.port for listener in self.launch.other_ports})
-        return not self.launch.listeners and any(speaks_http(self.launch.other_ports, port) for port in ports[:8])
+        return not self.launch.listeners and any(
+            speaks_http(self.launch.other_ports, port) for port in ports[:8]
+        )
 
     def _silent(self) -> LaunchOutcome | None:
         still_s, limit_s = self._silence()

@@ -29,7 +29,10 @@ class Work:
         passed_s = now_s - self._began_s
         if passed_s < self.window_s:
             return
-        cpu_s, io_bytes = abs(used.cpu_s - self._used.cpu_s), abs(used.io_bytes - self._used.io_bytes)
+        cpu_s, io_bytes = (
+            abs(used.cpu_s - self._used.cpu_s),
+            abs(used.io_bytes - self._used.io_bytes),
+        )
         if cpu_s > BUSY_CPU_SHARE * passed_s or io_bytes > BUSY_IO_BYTES_PER_S * passed_s:
             self._busy_s = now_s
         self._used, self._began_s = used, now_s

@@ -30,7 +30,10 @@ def gather(config: Path, folder: Path) -> None:
     """
     if not config.is_file():
         raise UsageError(
-            msg("--weights-config {config} is not a file: name the config.json of the model", config=config)
+            msg(
+                "--weights-config {config} is not a file: name the config.json of the model",
+                config=config,
+            )
         )
     shutil.copyfile(config, folder / CONFIG)
     for name in BESIDE:

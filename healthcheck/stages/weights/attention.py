@@ -48,7 +48,10 @@ def _backend(facts: WeightsFacts, attention: Attention) -> Findings:
     server = facts.server
     flash = attention.backend == "flash-attn" and named.upper() == "FLASH_ATTN"
     if flash and server and server.env.get(BATCH_INVARIANT, "0") not in {"", "0"}:
-        report, expected = unsettled, msg("no --{backend}, for {label}", backend=BACKEND, label=facts.row.label())
+        report, expected = (
+            unsettled,
+            msg("no --{backend}, for {label}", backend=BACKEND, label=facts.row.label()),
+        )
         seen = msg(
             "--{backend} {named} with {batch_invariant}: the release ends with “flash_attn_npu_v3 is not "
             "installed”, unless the image has that package",
@@ -57,7 +60,10 @@ def _backend(facts: WeightsFacts, attention: Attention) -> Findings:
             batch_invariant=BATCH_INVARIANT,
         )
     else:
-        report, expected = warn, msg("no --{backend}: vllm-ascend has an attention of its own", backend=BACKEND)
+        report, expected = (
+            warn,
+            msg("no --{backend}: vllm-ascend has an attention of its own", backend=BACKEND),
+        )
         seen = msg(
             "--{backend} {named}: {label} does not use it",
             backend=BACKEND,
@@ -85,7 +91,10 @@ def _cache(facts: WeightsFacts, attention: Attention) -> Findings:
         device=chip.label,
     )
     yield report(
-        expected=expected, seen=seen, fix=msg("leave --{cache} out", cache=CACHE), where=_place(facts, CACHE)
+        expected=expected,
+        seen=seen,
+        fix=msg("leave --{cache} out", cache=CACHE),
+        where=_place(facts, CACHE),
     )
 
 
@@ -101,10 +110,18 @@ def _end(facts: WeightsFacts, attention: Attention, named: str, chip: Npu) -> tu
     plain = not read_load(facts).quantization
     own_rules = _is_latent(facts) or _is_sparse(facts)
     kind = text_of(facts.weights.text_config.get("model_type"))
-    v4 = kind.startswith("deepseek_v4")  # the release may replace the cache format before it checks it
-    if named == "fp8" and attention.fp8_needs_950 and chip.family not in WITH_FP8_ATTENTION and not v4:
+    v4 = kind.startswith(
+        "deepseek_v4"
+    )  # the release may replace the cache format before it checks it
+    if (
+        named == "fp8"
+        and attention.fp8_needs_950
+        and chip.family not in WITH_FP8_ATTENTION
+        and not v4
+    ):
         seen = msg(
-            "{given}: the release takes it on a 950 alone, and ends with an AssertionError elsewhere", given=given
+            "{given}: the release takes it on a 950 alone, and ends with an AssertionError elsewhere",
+            given=given,
         )
     elif attention.needs_scales and plain and not own_rules and named != "mxfp8":
         seen = msg(
@@ -121,7 +138,8 @@ def _end(facts: WeightsFacts, attention: Attention, named: str, chip: Npu) -> tu
         )
     else:
         return msg(
-            "{given}: whether the release takes it on this chip, for this model, is not known", given=given
+            "{given}: whether the release takes it on this chip, for this model, is not known",
+            given=given,
         ), False
     return seen, True
 

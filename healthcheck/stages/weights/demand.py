@@ -47,7 +47,9 @@ def read_demand(facts: WeightsFacts) -> Demand:
     shape = read_shape(facts.weights.text_config) or read_shape(facts.weights.params.value)
     length = facts.option("max-model-len") or ""
     context = tokens(length)
-    source = msg("--max-model-len {value}", value=length) if context else msg("the model's own length")
+    source = (
+        msg("--max-model-len {value}", value=length) if context else msg("the model's own length")
+    )
     return Demand(
         load=load,
         shape=shape,
@@ -93,9 +95,17 @@ def longest_context(facts: WeightsFacts, shape: Shape | None) -> int | None:
     embeddings, or its model_max_length. That of tokenizer_config.json counts for some embedders alone.
     """
     config = facts.weights.text_config
-    if shape is None or shape.context is None or facts.overrides is None or facts.option("rope-scaling"):
+    if (
+        shape is None
+        or shape.context is None
+        or facts.overrides is None
+        or facts.option("rope-scaling")
+    ):
         return None
-    scaled, own = _scaled(config, shape.context, facts.row.vllm[0]), integer(config.get("model_max_length")) or 0
+    scaled, own = (
+        _scaled(config, shape.context, facts.row.vllm[0]),
+        integer(config.get("model_max_length")) or 0,
+    )
     return None if scaled is None else max(scaled, own)
 
 
@@ -113,8 +123,18 @@ def _scaled(config: JsonObject, context: int, vllm: str) -> int | None:
     factor: object = 1
     for each in [value for value in scaling.values() if isinstance(value, dict)] or [scaling]:
         kind = text_of(each.get("rope_type")) or text_of(each.get("type"))
-        if kind in NOT_LONGER or ("yarn" in kind and vllm and not stacks.is_older(vllm, YARN_WITH_FACTOR_SINCE)):
+        if kind in NOT_LONGER or (
+            "yarn" in kind and vllm and not stacks.is_older(vllm, YARN_WITH_FACTOR_SINCE)
+        ):
             continue
         factor = each.get("factor", factor)
-        context = (positive(each, "original_max_position_embeddings") or context) if kind == "yarn" else context
-    return int(context * factor) if isinstance(factor, (int, float)) and 1 <= factor <= MOST_LONGER else None
+        context = (
+            (positive(each, "original_max_position_embeddings") or context)
+            if kind == "yarn"
+            else context
+        )
+    return (
+        int(context * factor)
+        if isinstance(factor, (int, float)) and 1 <= factor <= MOST_LONGER
+        else None
+    )

@@ -82,7 +82,12 @@ def parse(data: bytes) -> JsonValue:
         around = shown(error.doc[max(0, error.pos - 20) : error.pos + 20])
         where = msg("line {line}, column {column}", line=error.lineno, column=error.colno)
         raise DocumentError(
-            msg("is not JSON: {error} at {where}, near “{around}”", error=error.msg, where=where, around=around)
+            msg(
+                "is not JSON: {error} at {where}, near “{around}”",
+                error=error.msg,
+                where=where,
+                around=around,
+            )
         ) from error
     except RecursionError as error:
         raise DocumentError(msg("is nested too deeply to be read")) from error

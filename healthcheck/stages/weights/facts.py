@@ -119,7 +119,9 @@ class Weights:
     @property
     def quantization_config(self) -> JsonObject:
         """quantization_config of config.json, or of its part for the language model."""
-        return child(self.config.value, "quantization_config") or child(self.text_config, "quantization_config")
+        return child(self.config.value, "quantization_config") or child(
+            self.text_config, "quantization_config"
+        )
 
     @property
     def consolidated(self) -> bool:
@@ -134,7 +136,9 @@ class Weights:
     @property
     def loaded(self) -> tuple[Shard, ...]:
         """The safetensors files that vLLM loads: those in the main index, or all without one."""
-        index = next((index for index in self.indices if index.name == MAIN_INDEX and index.good), None)
+        index = next(
+            (index for index in self.indices if index.name == MAIN_INDEX and index.good), None
+        )
         weight_map = index.value.get("weight_map") if index else None
         if not isinstance(weight_map, dict):
             return self.shards
@@ -215,13 +219,18 @@ def _pointers(folder: Folder) -> Iterator[tuple[str, int | None]]:
             continue
         if data.startswith((LFS_HEAD, XET_HEAD)):
             sizes = [line[5:].strip() for line in data.splitlines() if line.startswith(b"size ")]
-            yield entry.name, int(sizes[0]) if sizes and sizes[0].isdigit() and len(sizes[0]) < 20 else None
+            yield (
+                entry.name,
+                int(sizes[0]) if sizes and sizes[0].isdigit() and len(sizes[0]) < 20 else None,
+            )
 
 
 def _card(folder: Folder) -> Card:
     try:
         entry = folder.entry("README.md")
-        return read_card(folder.read_range(entry, 0, MAX_CARD_BYTES) if entry and not entry.problem else None)
+        return read_card(
+            folder.read_range(entry, 0, MAX_CARD_BYTES) if entry and not entry.problem else None
+        )
     except Unreadable:
         return Card()
 
@@ -247,7 +256,11 @@ def _merged(config: JsonObject, given: JsonObject, levels: int = 3) -> JsonObjec
         and isinstance(nested := config.get(key), dict)
     }
     replaced = _ONE_ATTRIBUTE if _ONE_ATTRIBUTE & given.keys() else frozenset()
-    return {**{key: value for key, value in config.items() if key not in replaced}, **given, **inner}
+    return {
+        **{key: value for key, value in config.items() if key not in replaced},
+        **given,
+        **inner,
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,7 +304,9 @@ class WeightsFacts:
     @property
     def row(self) -> stacks.Row:
         """The row of the version matrix to judge by."""
-        chosen = (self.plan.stack if self.plan else "") or (self.submission.stack if self.submission else "")
+        chosen = (self.plan.stack if self.plan else "") or (
+            self.submission.stack if self.submission else ""
+        )
         return stacks.row(chosen or stacks.DEFAULT)
 
     @property
@@ -341,7 +356,11 @@ class WeightsFacts:
 
     def _object(self, name: str) -> JsonObject | None:
         options = self.server.options if self.server else {}
-        dotted = {key.removeprefix(f"{name}."): text for key, text in options.items() if key.startswith(f"{name}.")}
+        dotted = {
+            key.removeprefix(f"{name}."): text
+            for key, text in options.items()
+            if key.startswith(f"{name}.")
+        }
         texts = (options.get(name) or "{}", *dotted.values())
         try:
             value = parse_object(texts[0].encode("utf-8", "surrogateescape"))
@@ -378,14 +397,21 @@ class WeightsFacts:
 def _nature_by_files(weights: Weights) -> Nature:
     """Determine the kind of a model from other files than config.json."""
     if weights.adapter_config.present and not weights.config.present:
-        return Nature(family=Family.ADAPTS, because=msg("adapter_config.json, and no config.json beside it"))
+        return Nature(
+            family=Family.ADAPTS, because=msg("adapter_config.json, and no config.json beside it")
+        )
     if weights.diffusers_index.present or weights.config.value.get("_diffusers_version"):
         named = text_of(weights.diffusers_index.value.get("_class_name")) or msg("of diffusers")
-        return Nature(family=Family.DIFFUSES, because=msg("a pipeline {named}, or a part of one", named=named))
+        return Nature(
+            family=Family.DIFFUSES, because=msg("a pipeline {named}, or a part of one", named=named)
+        )
     if weights.params.good:
         takes, makes = modalities(weights.params.value)
         return Nature(
-            family=Family.GENERATES, takes=takes, makes=makes, because=msg("params.json (Mistral's format)")
+            family=Family.GENERATES,
+            takes=takes,
+            makes=makes,
+            because=msg("params.json (Mistral's format)"),
         )
     if Format.GGUF in weights.formats():
         return Nature(family=Family.GENERATES, because=msg("a GGUF file"), sure=False)
@@ -397,7 +423,11 @@ def _with_pooling(nature: Nature, weights: Weights) -> Nature:
     if nature.family is not Family.GENERATES or not weights.modules.present:
         return nature
     entry = weights.folder.entry("modules.json")
-    text = weights.folder.read_range(entry, 0, MAX_CARD_BYTES) if entry and not entry.problem else b""
+    text = (
+        weights.folder.read_range(entry, 0, MAX_CARD_BYTES) if entry and not entry.problem else b""
+    )
     if b"sentence_transformers.models.Pooling" not in text:
         return nature
-    return Nature(family=Family.EMBEDS, because="modules.json: sentence_transformers.models.Pooling")
+    return Nature(
+        family=Family.EMBEDS, because="modules.json: sentence_transformers.models.Pooling"
+    )

@@ -112,7 +112,9 @@ class Folder:
             handle = os.open(self.path / entry.name, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
             with os.fdopen(handle, "rb", buffering=0) as file:
                 found = os.fstat(handle)
-                if (found.st_dev, found.st_ino) != entry.identity or not stat.S_ISREG(found.st_mode):
+                if (found.st_dev, found.st_ino) != entry.identity or not stat.S_ISREG(
+                    found.st_mode
+                ):
                     raise Unreadable(msg("was replaced while it was read"))
                 file.seek(start)
                 return b"".join(_chunks(file.read, min(length, entry.size_bytes - start)))
@@ -136,12 +138,17 @@ def list_folder(path: Path) -> Folder:
         root = path.expanduser().resolve(strict=True)
         if not root.is_dir():
             raise UsageError(
-                msg("{path} is not a directory: pass the folder of the weights", path=shown(str(path)))
+                msg(
+                    "{path} is not a directory: pass the folder of the weights",
+                    path=shown(str(path)),
+                )
             )
         os.scandir(root).close()
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        why = msg("cannot read the weights folder {path}: {reason}", path=shown(str(path)), reason=reason)
+        why = msg(
+            "cannot read the weights folder {path}: {reason}", path=shown(str(path)), reason=reason
+        )
         raise UsageError(why) from error
     return _Listing(root).run()
 
@@ -185,7 +192,9 @@ class _Listing:
                         else:
                             self._take(name, item)
             except OSError as error:
-                self.unlisted.append(msg("{folder}: {reason}", folder=shown(folder), reason=reason_of(error)))
+                self.unlisted.append(
+                    msg("{folder}: {reason}", folder=shown(folder), reason=reason_of(error))
+                )
 
     def _take(self, name: str, item: os.DirEntry[str]) -> None:
         entry = self._entry(name, item)
@@ -207,18 +216,31 @@ class _Listing:
         if not stat.S_ISREG(found.st_mode):
             return Entry(name=name, problem=_what(found.st_mode))
         problem = (
-            "" if os.access(item.path, os.R_OK) else msg("cannot be read: {reason}", reason="Permission denied")
+            ""
+            if os.access(item.path, os.R_OK)
+            else msg("cannot be read: {reason}", reason="Permission denied")
         )
-        return Entry(name=name, size_bytes=found.st_size, identity=(found.st_dev, found.st_ino), problem=problem)
+        return Entry(
+            name=name,
+            size_bytes=found.st_size,
+            identity=(found.st_dev, found.st_ino),
+            problem=problem,
+        )
 
     def _link_problem(self, path: str) -> str:
         link, target = shown(os.readlink(path)), os.path.realpath(path)
         if not any(target == root or target.startswith(root + os.sep) for root in self.allowed):
-            return msg("is a link out of the weights folder, to {link}, and is not followed", link=link)
+            return msg(
+                "is a link out of the weights folder, to {link}, and is not followed", link=link
+            )
         try:
             os.stat(path)
         except OSError as error:
-            return msg("is a link to {link}, which leads nowhere ({reason})", link=link, reason=error.strerror)
+            return msg(
+                "is a link to {link}, which leads nowhere ({reason})",
+                link=link,
+                reason=error.strerror,
+            )
         return ""
 
 
@@ -241,8 +263,11 @@ _NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 def shown(text: str, limit: int = MAX_SHOWN) -> str:
     """Make text from a file or a file name safe for a report: one line, without control characters."""
-    text = _NO_BYTE.sub("\ufffd", text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    text = (
+        _NO_BYTE.sub("\ufffd", text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    )
     cut = text if len(text) <= limit else text[: limit - 1] + "…"
     return "".join(
-        char if unicodedata.category(char)[0] not in "CZ" or char == " " else f"\\x{ord(char):02x}" for char in cut
+        char if unicodedata.category(char)[0] not in "CZ" or char == " " else f"\\x{ord(char):02x}"
+        for char in cut
     )

@@ -38,7 +38,9 @@ PARTIAL = re.compile(
     re.IGNORECASE,
 )
 MAIN_INDEX = "model.safetensors.index.json"
-SHARD = re.compile(r"^(?P<stem>.*?)-?(?P<number>\d{4,6})-of-(?P<count>\d{4,6})(?P<suffix>\.[a-z]+)$")
+SHARD = re.compile(
+    r"^(?P<stem>.*?)-?(?P<number>\d{4,6})-of-(?P<count>\d{4,6})(?P<suffix>\.[a-z]+)$"
+)
 
 
 def format_of(name: str) -> Format | None:
@@ -66,7 +68,9 @@ def of_format(entries: Iterable[Entry], *formats: Format, top: bool = True) -> t
     return tuple(
         entry
         for entry in entries
-        if format_of(entry.name) in formats and not is_partial(entry.name) and (entry.at_top or not top)
+        if format_of(entry.name) in formats
+        and not is_partial(entry.name)
+        and (entry.at_top or not top)
     )
 
 

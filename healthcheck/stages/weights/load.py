@@ -62,7 +62,10 @@ def read_load(facts: WeightsFacts) -> Load:
         total = sum(entry.size_bytes for entry in files) or weights.announced_bytes or 0
     formats = tuple(name for name, _ in stored.most_common())
     if not dtype and formats and formats[0] in HALF:
-        dtype, dtype_source = HALF[formats[0]], msg("{largest} tensors in the files", largest=formats[0])
+        dtype, dtype_source = (
+            HALF[formats[0]],
+            msg("{largest} tensors in the files", largest=formats[0]),
+        )
     return Load(
         total_bytes=total,
         expert_bytes=routed or experts.estimated_bytes(weights.text_config, total),
@@ -78,7 +81,9 @@ def _expands_fp8(facts: WeightsFacts) -> bool:
     """Whether the release expands FP8 weights to the model's dtype, as on every chip but the 950."""
     registry = schemes.registry(facts.row.vllm_ascend)
     in_blocks = registry is not None and "FP8 linear" in registry.of_chip(Family.A2)
-    return (in_blocks and facts.chip.family is not Family.A5) or fp8_beside_schemes(facts) == schemes.EXPANDED
+    return (in_blocks and facts.chip.family is not Family.A5) or fp8_beside_schemes(
+        facts
+    ) == schemes.EXPANDED
 
 
 def fp8_beside_schemes(facts: WeightsFacts) -> str:
@@ -91,14 +96,18 @@ def fp8_beside_schemes(facts: WeightsFacts) -> str:
 
 
 def _dtype(facts: WeightsFacts) -> tuple[str, str]:
-    flag = {"half": "float16", "float": "float32"}.get(facts.option("dtype") or "", facts.option("dtype") or "auto")
+    flag = {"half": "float16", "float": "float32"}.get(
+        facts.option("dtype") or "", facts.option("dtype") or "auto"
+    )
     if flag != "auto":
         return flag, f"--dtype {facts.option('dtype')}"
     for config in (facts.weights.text_config, facts.weights.config.value):
         for key in ("torch_dtype", "dtype"):
             named = text_of(config.get(key)).removeprefix("torch.")
             if named == "float32":
-                return "", msg("{key} float32 in config.json, which --dtype auto turns into 16 bits", key=key)
+                return "", msg(
+                    "{key} float32 in config.json, which --dtype auto turns into 16 bits", key=key
+                )
             if named:
                 return named, msg("{key} in config.json", key=key)
     return "", msg("neither --dtype nor config.json")
@@ -106,7 +115,9 @@ def _dtype(facts: WeightsFacts) -> tuple[str, str]:
 
 def _quantization(weights: Weights) -> tuple[str, str]:
     config = weights.quantization_config
-    method = text_of(config.get("quant_method")).lower().replace("_tensors", "-tensors")  # as vLLM does
+    method = (
+        text_of(config.get("quant_method")).lower().replace("_tensors", "-tensors")
+    )  # as vLLM does
     if method:
         return method, msg("quantization_config in config.json")
     if weights.folder.has(DESCRIPTION):

@@ -16,7 +16,14 @@ import enum
 import math
 from dataclasses import dataclass
 
-from healthcheck.stages.weights.documents import JsonObject, child, integer, positive, text_of, words
+from healthcheck.stages.weights.documents import (
+    JsonObject,
+    child,
+    integer,
+    positive,
+    text_of,
+    words,
+)
 
 OVERHEAD_BYTES = 2 * 2**30
 """Activations of the profiling run, graphs and communication buffers; estimated from logs of 910B machines."""
@@ -102,7 +109,9 @@ def longest_sequence(shape: Shape, room_bytes: int, layout: Layout, limit: int) 
             high = middle - 1
     whole = low * BLOCK_TOKENS
     return (
-        limit if whole + BLOCK_TOKENS > limit and cache_per_sequence(shape, limit, layout) <= room_bytes else whole
+        limit
+        if whole + BLOCK_TOKENS > limit and cache_per_sequence(shape, limit, layout) <= room_bytes
+        else whole
     )
 
 
@@ -134,12 +143,18 @@ def _kv_heads(config: JsonObject, heads: int) -> int:
         return positive(config, "multi_query_group_num") or 1
     if config.get("multi_query") is True and config.get("new_decoder_architecture") is not True:
         return 1
-    return positive(config, "num_key_value_heads", "num_kv_heads", "n_kv_heads", "n_head_kv") or heads
+    return (
+        positive(config, "num_key_value_heads", "num_kv_heads", "n_kv_heads", "n_head_kv") or heads
+    )
 
 
 def latent_rank(config: JsonObject) -> int | None:
     """The rank of the cached latent. Source: vLLM's ModelConfig.use_mla, which excludes MiniCPM3."""
-    return None if text_of(config.get("model_type")) == "minicpm3" else positive(config, "kv_lora_rank")
+    return (
+        None
+        if text_of(config.get("model_type")) == "minicpm3"
+        else positive(config, "kv_lora_rank")
+    )
 
 
 def _latent(config: JsonObject) -> int | None:
@@ -170,15 +185,24 @@ def _layers(config: JsonObject, count: int, window: int | None) -> tuple[Cached,
     if every:
         offset = integer(config.get("attn_layer_offset"))
         position = every - 1 if offset is None else offset
-        return tuple(Cached.FULL if number % every == position else Cached.STATE for number in range(count))
-    return tuple(Cached.WINDOW if window and _slides(config, number) else Cached.FULL for number in range(count))
+        return tuple(
+            Cached.FULL if number % every == position else Cached.STATE for number in range(count)
+        )
+    return tuple(
+        Cached.WINDOW if window and _slides(config, number) else Cached.FULL
+        for number in range(count)
+    )
 
 
 def _kind(name: str, window: int | None) -> Cached:
     if "sliding" in name or "chunked" in name or name == "local":
         return Cached.WINDOW if window else Cached.FULL
     fixed = any(word in name for word in ("linear", "compressed", "mamba", "conv", "recurrent"))
-    return Cached.FULL if not fixed and ("attention" in name or name in {"hybrid", "global"}) else Cached.STATE
+    return (
+        Cached.FULL
+        if not fixed and ("attention" in name or name in {"hybrid", "global"})
+        else Cached.STATE
+    )
 
 
 def _slides(config: JsonObject, number: int) -> bool:

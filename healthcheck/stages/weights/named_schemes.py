@@ -87,7 +87,9 @@ def by_method(weights: Weights, method: str) -> tuple[Named, ...]:
     scheme = "FP8" if method in {"fp8", "deepseek_v4_fp8"} else "W8A8_MXFP8"
     layers = (Layer.LINEAR, Layer.EXPERTS) if has_experts(weights.text_config) else (Layer.LINEAR,)
     quoted = f'"quant_method": "{shown(method)}"'
-    return tuple(Named(scheme=scheme, layer=layer, quoted=quoted, where="config.json") for layer in layers)
+    return tuple(
+        Named(scheme=scheme, layer=layer, quoted=quoted, where="config.json") for layer in layers
+    )
 
 
 def by_compressed_tensors(weights: Weights) -> Iterator[Named]:
@@ -102,7 +104,13 @@ def by_compressed_tensors(weights: Weights) -> Iterator[Named]:
         meant = layers if one else _targeted(group, layers)
         for layer in meant:
             sure = one or len(meant) == 1
-            yield Named(scheme=_scheme(group, config), layer=layer, quoted=quoted, where="config.json", sure=sure)
+            yield Named(
+                scheme=_scheme(group, config),
+                layer=layer,
+                quoted=quoted,
+                where="config.json",
+                sure=sure,
+            )
         if one:
             return
 
@@ -134,13 +142,17 @@ def _scheme(group: JsonObject, config: JsonObject) -> str:
     if activations and (kind, bits) in MICRO:
         return MICRO[kind, bits]
     if kind not in WITH_ACTIVATIONS or not activations:
-        four = bits == 4 and weights.get("type", "int") == "int" and weights.get("strategy") == "group"
+        four = (
+            bits == 4 and weights.get("type", "int") == "int" and weights.get("strategy") == "group"
+        )
         return "W4A16" if four and weights.get("dynamic") is not True else ""
     return _of_both(bits, weights, activations)
 
 
 def _of_both(bits: int, weights: JsonObject, activations: JsonObject) -> str:
-    symmetric = weights.get("symmetric", True) is True and activations.get("symmetric", True) is True
+    symmetric = (
+        weights.get("symmetric", True) is True and activations.get("symmetric", True) is True
+    )
     strategies = (text_of(weights.get("strategy")), text_of(activations.get("strategy")))
     dynamic = activations.get("dynamic") is True
     if not symmetric or activations.get("num_bits") != 8:
@@ -150,7 +162,11 @@ def _of_both(bits: int, weights: JsonObject, activations: JsonObject) -> str:
     if bits == 8 and dynamic and strategies == ("channel", "token"):
         return "W8A8FP8_DYNAMIC" if weights.get("type") == "float" else "W8A8_DYNAMIC"
     integers = weights.get("type", "int") == "int"
-    return "W8A8" if bits == 8 and integers and not dynamic and strategies == ("channel", "tensor") else ""
+    return (
+        "W8A8"
+        if bits == 8 and integers and not dynamic and strategies == ("channel", "tensor")
+        else ""
+    )
 
 
 def _said(group: Mapping[str, object]) -> str:
@@ -161,6 +177,9 @@ def _said(group: Mapping[str, object]) -> str:
 def _numbers(arguments: object) -> str:
     if not isinstance(arguments, dict):
         return msg("as they are")
-    kind, by = text_of(arguments.get("type")) or "int", text_of(arguments.get("strategy")) or "tensor"
+    kind, by = (
+        text_of(arguments.get("type")) or "int",
+        text_of(arguments.get("strategy")) or "tensor",
+    )
     when = " dynamic" if arguments.get("dynamic") is True else ""
     return f"{integer(arguments.get('num_bits')) or '?'} bits {shown(kind, 20)} by {shown(by, 20)}{when}"

@@ -85,7 +85,9 @@ def _registered(config: JsonObject, architecture: str, release: Release, because
     guessed = "multimodal" in groups and takes == {"text"}
     if guessed:
         takes = frozenset({"text", _modality_by_name(architecture)})
-    return Nature(family=Family.GENERATES, takes=takes, makes=makes, because=because, sure=not guessed)
+    return Nature(
+        family=Family.GENERATES, takes=takes, makes=makes, because=because, sure=not guessed
+    )
 
 
 def _pooling(groups: tuple[str, ...], architecture: str) -> Family:
@@ -99,15 +101,23 @@ def _pooling(groups: tuple[str, ...], architecture: str) -> Family:
 
 def _modality_by_name(architecture: str) -> str:
     lower = architecture.lower()
-    return "audio" if any(word in lower for word in ("audio", "asr", "ultravox", "voxtral", "speech")) else "image"
+    return (
+        "audio"
+        if any(word in lower for word in ("audio", "asr", "ultravox", "voxtral", "speech"))
+        else "image"
+    )
 
 
 def _family_by_name(architecture: str, model_type: str) -> Family:
     known = known_models()
     if any(word in architecture for word in known.diffusion):
         return Family.DIFFUSES
-    by_suffix = (name for name, names in known.families.items() if architecture.endswith(names.suffixes))
-    by_pattern = (name for name, names in known.families.items() if re.search(names.pattern, architecture))
+    by_suffix = (
+        name for name, names in known.families.items() if architecture.endswith(names.suffixes)
+    )
+    by_pattern = (
+        name for name, names in known.families.items() if re.search(names.pattern, architecture)
+    )
     by_type = (name for name, names in known.families.items() if model_type in names.model_types)
     for name in itertools.chain(by_suffix, by_pattern, by_type):
         return Family[name.upper()]
@@ -119,7 +129,9 @@ def _family_by_name(architecture: str, model_type: str) -> Family:
 def modalities(config: JsonObject) -> tuple[frozenset[str], frozenset[str]]:
     """The inputs and outputs of a model, from the sub-models in its configuration."""
     keys, known = set(_keys(config, 0)), known_models()
-    takes, makes = ({kind for kind, names in by.items() if keys & names} for by in (known.takes, known.makes))
+    takes, makes = (
+        {kind for kind, names in by.items() if keys & names} for by in (known.takes, known.makes)
+    )
     return frozenset({"text"} | takes), frozenset({"text"} | makes)
 
 

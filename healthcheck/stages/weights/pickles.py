@@ -96,7 +96,10 @@ def _pickle_in_zip(folder: Folder, entry: Entry, tail: bytes) -> bytes | None:
     if MAX_DIRECTORY_BYTES < directory_bytes < 0xFFFFFFFF:
         return b""
     try:
-        with Sparing(folder.path / entry.name, MAX_DIRECTORY_BYTES) as data, zipfile.ZipFile(data) as archive:
+        with (
+            Sparing(folder.path / entry.name, MAX_DIRECTORY_BYTES) as data,
+            zipfile.ZipFile(data) as archive,
+        ):
             for item in archive.infolist():
                 if item.filename.endswith("data.pkl") and item.compress_type == zipfile.ZIP_STORED:
                     with archive.open(item) as file:

@@ -14,7 +14,9 @@ from healthcheck.stages.weights.load import Load, fp8_beside_schemes
 from healthcheck.text.messages import msg
 
 MODELSLIM = "ascend"
-_PACKED = re.compile(r"\.(?:qweight|qzeros|g_idx|weight_packed|weight_scale(?:_inv)?|weight_offset|deq_scale)$")
+_PACKED = re.compile(
+    r"\.(?:qweight|qzeros|g_idx|weight_packed|weight_scale(?:_inv)?|weight_offset|deq_scale)$"
+)
 _OF_GPUS = frozenset({"awq", "gptq", "bitsandbytes", "mxfp4"})
 """Methods that no release of vllm-ascend loads. What has another name may be new, or misspelt."""
 
@@ -23,23 +25,40 @@ def judge_quantization(facts: WeightsFacts, load: Load) -> Findings:
     """Findings for the weights' method and the option --quantization; none for SGLang, which has other methods."""
     if facts.engine == "sglang":
         return
-    packed = next((tensor.name for tensor in facts.weights.tensors if _PACKED.search(tensor.name)), "")
+    packed = next(
+        (tensor.name for tensor in facts.weights.tensors if _PACKED.search(tensor.name)), ""
+    )
     if packed and not load.quantization:
-        expected = msg("quantization_config in config.json or quant_model_description.json, for quantised tensors")
-        seen = msg(
-            "{name}, and neither of them: vLLM builds the model unquantised, and has no such tensor", name=packed
+        expected = msg(
+            "quantization_config in config.json or quant_model_description.json, for quantised tensors"
         )
-        yield fail(expected=expected, seen=seen, fix=msg("copy it from the repository that the weights are from"))
+        seen = msg(
+            "{name}, and neither of them: vLLM builds the model unquantised, and has no such tensor",
+            name=packed,
+        )
+        yield fail(
+            expected=expected,
+            seen=seen,
+            fix=msg("copy it from the repository that the weights are from"),
+        )
         return
     flag, method = (facts.option("quantization") or "").lower(), load.quantization
     if flag == MODELSLIM and load.quantization != MODELSLIM:
-        wanted = msg("quant_model_description.json, as ModelSlim writes it, for --quantization ascend")
+        wanted = msg(
+            "quant_model_description.json, as ModelSlim writes it, for --quantization ascend"
+        )
         seen = msg(
             "{quantization_source}",
             quantization_source=load.quantization_source or msg("weights without quantization"),
         )
-        yield fail(expected=wanted, seen=seen, fix=msg("leave --quantization out, or submit ModelSlim weights"))
-    elif flag and method and not (flag.startswith(method) or method.startswith(flag)):  # awq_marlin, awq
+        yield fail(
+            expected=wanted,
+            seen=seen,
+            fix=msg("leave --quantization out, or submit ModelSlim weights"),
+        )
+    elif (
+        flag and method and not (flag.startswith(method) or method.startswith(flag))
+    ):  # awq_marlin, awq
         # Source: ModelConfig._verify_quantization compares the option with quantization_config of config.json.
         report = fail if load.quantization_source.startswith("quantization_config") else warn
         expected = msg(
@@ -47,11 +66,19 @@ def judge_quantization(facts: WeightsFacts, load: Load) -> Findings:
             quantization=load.quantization,
             quantization_source=load.quantization_source,
         )
-        yield report(expected=expected, seen=f"--quantization {shown(flag)}", fix=msg("leave --quantization out"))
+        yield report(
+            expected=expected,
+            seen=f"--quantization {shown(flag)}",
+            fix=msg("leave --quantization out"),
+        )
     elif flag and flag != MODELSLIM and not load.quantization:
         yield _nothing_to_load(facts, flag)
     row = facts.row
-    if load.quantization and load.quantization not in row.quantizations and not fp8_beside_schemes(facts):
+    if (
+        load.quantization
+        and load.quantization not in row.quantizations
+        and not fp8_beside_schemes(facts)
+    ):
         yield _not_loaded(facts, load)
     elif load.quantization == MODELSLIM and facts.engine == "vllm" and not flag:
         yield from _not_told(facts, load)
@@ -93,10 +120,16 @@ def _severity(facts: WeightsFacts) -> Callable[..., Finding]:
 
 def _not_loaded(facts: WeightsFacts, load: Load) -> Finding:
     row = facts.row
-    takers = [each.vllm_ascend for each in schemes.registries() if load.quantization in each.methods]
+    takers = [
+        each.vllm_ascend for each in schemes.registries() if load.quantization in each.methods
+    ]
     never = facts.engine == "vllm" and load.quantization in _OF_GPUS
     first = msg("; {takers} is the first that does", takers=takers[-1]) if takers else ""
-    later = msg("; no release up to {newest} does", newest=stacks.rows()[0].vllm_ascend) if never else first
+    later = (
+        msg("; no release up to {newest} does", newest=stacks.rows()[0].vllm_ascend)
+        if never
+        else first
+    )
     expected = msg(
         "a method that {label} loads: {quantizations}",
         label=row.label(),
@@ -121,7 +154,13 @@ def _not_told(facts: WeightsFacts, load: Load) -> Findings:
     """
     label = facts.row.label()
     if not facts.row.detects_modelslim and not facts.weights.quantization_config:
-        expected = msg("--quantization ascend: {label} does not recognise ModelSlim weights by itself", label=label)
-        seen = msg("{quantization_source}, and no --quantization", quantization_source=load.quantization_source)
+        expected = msg(
+            "--quantization ascend: {label} does not recognise ModelSlim weights by itself",
+            label=label,
+        )
+        seen = msg(
+            "{quantization_source}, and no --quantization",
+            quantization_source=load.quantization_source,
+        )
         fix = msg("add to the command: --quantization ascend")
         yield At(facts.where).fail(expected=expected, seen=seen, fix=fix)

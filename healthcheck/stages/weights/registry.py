@@ -65,7 +65,10 @@ def parse_registry(source: str) -> tuple[dict[str, frozenset[str]], dict[str, st
         for name in ("_PREVIOUSLY_SUPPORTED_MODELS", "_OOT_SUPPORTED_MODELS")
     )
     found.pop("_VLLM_MODELS", None)
-    groups = {name.removeprefix("_").removesuffix("_MODELS").lower(): frozenset(found[name]) for name in found}
+    groups = {
+        name.removeprefix("_").removesuffix("_MODELS").lower(): frozenset(found[name])
+        for name in found
+    }
     return groups, removed, plugins
 
 
@@ -79,7 +82,9 @@ def _assignments(tree: ast.Module) -> Iterator[tuple[str, ast.Dict]]:
 def _pairs(value: ast.Dict) -> Iterator[tuple[str, str]]:
     for key, item in zip(value.keys, value.values, strict=True):
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
-            text = item.value if isinstance(item, ast.Constant) and isinstance(item.value, str) else ""
+            text = (
+                item.value if isinstance(item, ast.Constant) and isinstance(item.value, str) else ""
+            )
             yield key.value, text
 
 
@@ -104,7 +109,9 @@ def installed() -> Release | None:
     spec = importlib.util.find_spec("vllm")
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         try:
-            groups, removed, plugins = parse_registry((Path(folder) / REGISTRY_FILE).read_text("utf-8"))
+            groups, removed, plugins = parse_registry(
+                (Path(folder) / REGISTRY_FILE).read_text("utf-8")
+            )
             version = importlib.metadata.version("vllm").partition("+")[0]
         except (OSError, SyntaxError, ValueError, importlib.metadata.PackageNotFoundError):
             continue

@@ -51,11 +51,18 @@ class Renderings:
 
 
 def render(
-    template: str, conversations: Sequence[Sequence[Mapping[str, JsonValue]]], variables: Mapping[str, JsonValue]
+    template: str,
+    conversations: Sequence[Sequence[Mapping[str, JsonValue]]],
+    variables: Mapping[str, JsonValue],
 ) -> Renderings:
     """Render each conversation with one template, in a child process with CPU_S seconds of processor time."""
     request = json.dumps(
-        {"template": template, "conversations": conversations, "variables": dict(variables), "cpu_s": CPU_S}
+        {
+            "template": template,
+            "conversations": conversations,
+            "variables": dict(variables),
+            "cpu_s": CPU_S,
+        }
     )
     try:
         child = subprocess.run(
@@ -77,7 +84,9 @@ def render(
                 detected=ContentFormat(answer["formats"]["False"]),
                 detected_by_name=ContentFormat(answer["formats"]["True"]),
             )
-        reason = child.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
+        reason = child.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or [
+            "no reason given"
+        ]
         why = msg("could not be rendered: {reason}", reason=reason[0][:300])
         if child.returncode < 0:
             why = msg("did not end within {cpu_s} s of computing", cpu_s=CPU_S)

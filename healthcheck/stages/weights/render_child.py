@@ -45,7 +45,9 @@ def main() -> None:
     _limit_memory()
     template, variables = request["template"], request["variables"]
     rows = [_row(template, messages, variables) for messages in request["conversations"]]
-    formats = {str(by_name): _content_format(template, by_name=by_name).value for by_name in (False, True)}
+    formats = {
+        str(by_name): _content_format(template, by_name=by_name).value for by_name in (False, True)
+    }
     sys.stdout.write(json.dumps({"rows": rows, "formats": formats}))
 
 
@@ -55,7 +57,9 @@ def _limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def _row(template: str, messages: list[JsonValue], variables: dict[str, JsonValue]) -> dict[str, JsonValue]:
+def _row(
+    template: str, messages: list[JsonValue], variables: dict[str, JsonValue]
+) -> dict[str, JsonValue]:
     try:
         parts: list[str] = []
         length = 0
@@ -64,7 +68,10 @@ def _row(template: str, messages: list[JsonValue], variables: dict[str, JsonValu
         ):
             length += len(part)
             if length > 64 * MAX_TEXT:
-                return {"error": f"writes more than {length:,} characters for a short conversation", "ended": False}
+                return {
+                    "error": f"writes more than {length:,} characters for a short conversation",
+                    "ended": False,
+                }
             parts.append(part)
     except MemoryError:
         return {"error": f"needs more than {MEMORY_BYTES // 1024**2} MiB of memory", "ended": False}
@@ -78,7 +85,9 @@ def _line(error: Exception) -> int:
     if isinstance(error, jinja2.TemplateSyntaxError):
         return error.lineno
     frames = traceback.extract_tb(error.__traceback__)
-    return next((frame.lineno or 0 for frame in reversed(frames) if frame.filename == "<template>"), 0)
+    return next(
+        (frame.lineno or 0 for frame in reversed(frames) if frame.filename == "<template>"), 0
+    )
 
 
 def _content_format(template: str, *, by_name: bool) -> ContentFormat:
@@ -100,5 +109,7 @@ def _compiled(template: str) -> jinja2.Template:
     )
     environment.filters["tojson"] = tojson
     environment.globals["raise_exception"] = raise_exception
-    environment.globals["strftime_now"] = lambda layout: datetime.now().astimezone().strftime(layout)
+    environment.globals["strftime_now"] = lambda layout: (
+        datetime.now().astimezone().strftime(layout)
+    )
     return environment.from_string(template)

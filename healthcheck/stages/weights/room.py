@@ -46,7 +46,13 @@ class Room:
 
 
 def room_of(demand: Demand, npu: Npu) -> Room:
-    weights = memory.weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, demand.layout)
+    weights = memory.weights_per_device(
+        demand.load.total_bytes, demand.load.expert_bytes, demand.layout
+    )
     engine = int(npu.usable_bytes * demand.utilization)
-    share = 0.5 if npu.family is Family.P310 and stacks.in_range(demand.release, HALF_SINCE) else 1.0
-    return Room(weights=weights, left=engine - weights, outside=npu.usable_bytes - engine, cache_share=share)
+    share = (
+        0.5 if npu.family is Family.P310 and stacks.in_range(demand.release, HALF_SINCE) else 1.0
+    )
+    return Room(
+        weights=weights, left=engine - weights, outside=npu.usable_bytes - engine, cache_share=share
+    )

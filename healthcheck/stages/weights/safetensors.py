@@ -98,7 +98,9 @@ def header_length(prefix: bytes, file_bytes: int) -> int:
         )
         raise FormatError(why)
     if length < 2:
-        raise FormatError(msg("claims a header of {length} bytes, too short for any JSON", length=length))
+        raise FormatError(
+            msg("claims a header of {length} bytes, too short for any JSON", length=length)
+        )
     if length > file_bytes - LENGTH_BYTES:
         why = msg(
             "is cut off: its header has {length:,} bytes, the whole file {file_bytes:,}",
@@ -120,7 +122,9 @@ def parse_header(data: bytes, file_bytes: int | None = None) -> Header:
         FormatError: the data is not a JSON object of tensors.
     """
     faults: list[str] = []
-    tensors = sorted(_tensors(_object(data, faults), faults), key=lambda tensor: (tensor.start, tensor.end))
+    tensors = sorted(
+        _tensors(_object(data, faults), faults), key=lambda tensor: (tensor.start, tensor.end)
+    )
     position = _fill(tensors, faults)
     whole = LENGTH_BYTES + len(data) + position
     if file_bytes is not None and file_bytes < whole:
@@ -159,9 +163,13 @@ def _object(data: bytes, faults: list[str]) -> dict[str, object]:
     try:
         value = json.loads(data.decode("utf-8"), object_pairs_hook=collect)
     except UnicodeDecodeError as error:
-        raise FormatError(msg("has a header that is not UTF-8 (byte {start})", start=error.start)) from error
+        raise FormatError(
+            msg("has a header that is not UTF-8 (byte {start})", start=error.start)
+        ) from error
     except (ValueError, RecursionError) as error:
-        raise FormatError(msg("has a header that is not JSON: {error}", error=shown(str(error)))) from error
+        raise FormatError(
+            msg("has a header that is not JSON: {error}", error=shown(str(error)))
+        ) from error
     assert isinstance(value, dict)
     return value
 
@@ -169,19 +177,27 @@ def _object(data: bytes, faults: list[str]) -> dict[str, object]:
 def _tensors(value: dict[str, object], faults: list[str]) -> Iterator[Tensor]:
     for name, described in value.items():
         if name == "__metadata__":
-            if not isinstance(described, dict) or not all(isinstance(text, str) for text in described.values()):
+            if not isinstance(described, dict) or not all(
+                isinstance(text, str) for text in described.values()
+            ):
                 faults.append(msg("has __metadata__ that is not a map of texts"))
             continue
         try:
             yield _tensor(name, described)
         except FormatError as error:
-            faults.append(msg("describes tensor {name} wrongly: {error}", name=_named(name), error=error))
+            faults.append(
+                msg("describes tensor {name} wrongly: {error}", name=_named(name), error=error)
+            )
 
 
 def _tensor(name: str, described: object) -> Tensor:
     if not isinstance(described, dict):
         raise FormatError(msg("no object"))
-    dtype, shape, offsets = described.get("dtype"), described.get("shape"), described.get("data_offsets")
+    dtype, shape, offsets = (
+        described.get("dtype"),
+        described.get("shape"),
+        described.get("data_offsets"),
+    )
     if not isinstance(dtype, str) or dtype not in BITS:
         raise FormatError(msg("unknown dtype {dtype}", dtype=_brief(dtype)))
     dimensions = _naturals(shape, "shape")
@@ -208,12 +224,16 @@ def _naturals(value: object, what: str) -> tuple[int, ...]:
     if not isinstance(value, list) or len(value) > MAX_DIMENSIONS:
         raise FormatError(
             msg(
-                "{what} is not a list of at most {max_dimensions} numbers", what=what, max_dimensions=MAX_DIMENSIONS
+                "{what} is not a list of at most {max_dimensions} numbers",
+                what=what,
+                max_dimensions=MAX_DIMENSIONS,
             )
         )
     for item in value:
         if not isinstance(item, int) or isinstance(item, bool) or not 0 <= item < MAX_EXTENT:
-            raise FormatError(msg("{what} holds {item}, which is not a size", what=what, item=_brief(item)))
+            raise FormatError(
+                msg("{what} holds {item}, which is not a size", what=what, item=_brief(item))
+            )
     return tuple(value)
 
 
@@ -231,7 +251,10 @@ def _fill(tensors: list[Tensor], faults: list[str]) -> int:
     position = 0
     for tensor in tensors:
         if tensor.start < position and tensor.end > tensor.start:
-            seen = msg("has tensors that overlap: {name} starts inside the one before it", name=_named(tensor.name))
+            seen = msg(
+                "has tensors that overlap: {name} starts inside the one before it",
+                name=_named(tensor.name),
+            )
             faults.append(seen)
         elif tensor.start > position:
             faults.append(

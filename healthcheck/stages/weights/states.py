@@ -36,7 +36,10 @@ def sequences(facts: WeightsFacts) -> int:
 def bytes_per_block(facts: WeightsFacts, shape: Shape, layout: Layout) -> int | None:
     """The bytes of a block on each device; None for another model than those with gated delta nets."""
     config = facts.weights.text_config
-    heads, key_heads = positive(config, "linear_num_value_heads"), positive(config, "linear_num_key_heads")
+    heads, key_heads = (
+        positive(config, "linear_num_value_heads"),
+        positive(config, "linear_num_key_heads"),
+    )
     value, key = positive(config, "linear_value_head_dim"), positive(config, "linear_key_head_dim")
     kinds = (shape.layers.count(Cached.STATE), shape.layers.count(Cached.FULL))
     if not (heads and key_heads and value and key and all(kinds)):
@@ -45,7 +48,9 @@ def bytes_per_block(facts: WeightsFacts, shape: Shape, layout: Layout) -> int | 
     dtype = text_of(config.get("mamba_ssm_dtype")) if dtype == "auto" else dtype
     state = heads * value * key * (4 if dtype == "float32" else 2)
     convolved = (
-        (2 * key_heads * key + heads * value) * 2 * ((integer(config.get("linear_conv_kernel_dim")) or 1) - 1)
+        (2 * key_heads * key + heads * value)
+        * 2
+        * ((integer(config.get("linear_conv_kernel_dim")) or 1) - 1)
     )
     group = max(kinds) if max(kinds) < 1.5 * min(kinds) else min(kinds)
     return group * (2 * state + convolved) // (layout.tensor * layout.pipeline)

@@ -15,7 +15,11 @@ def task_of(facts: WeightsFacts) -> tuple[str, str]:
     for code, source in named_tasks(facts):
         return code, source
     nature = facts.nature()
-    return (usual_task(nature).value, msg("the architecture")) if nature.family is Family.GENERATES else ("", "")
+    return (
+        (usual_task(nature).value, msg("the architecture"))
+        if nature.family is Family.GENERATES
+        else ("", "")
+    )
 
 
 def named_tasks(facts: WeightsFacts) -> Iterator[tuple[str, str]]:

@@ -81,7 +81,9 @@ def read_tokenizer(folder: Folder) -> Tokenizer:
     special = read_document(folder, "special_tokens_map.json", MAX_CONFIG_BYTES)
     error, byte_level = _tokenizer_json(folder)
     return Tokenizer(
-        vocabularies=tuple(e.name for e in folder.entries if e.at_top and VOCABULARY.search(e.name)),
+        vocabularies=tuple(
+            e.name for e in folder.entries if e.at_top and VOCABULARY.search(e.name)
+        ),
         error=error,
         byte_level=byte_level,
         config=config,
@@ -108,7 +110,11 @@ def _tokenizer_json(folder: Folder) -> tuple[str, bool | None]:
 def _templates(folder: Folder, config: JsonObject) -> tuple[Template, ...]:
     """Source of the order: vLLM prefers the template of a processor, transformers the .jinja file."""
     own = [_from_file(folder), *_from_config(config)]
-    in_order = [*own[:1], _from_json(folder), *own[1:]] if _has_processor(folder) else [*own, _from_json(folder)]
+    in_order = (
+        [*own[:1], _from_json(folder), *own[1:]]
+        if _has_processor(folder)
+        else [*own, _from_json(folder)]
+    )
     return tuple(template for template in in_order if template)
 
 
@@ -131,7 +137,9 @@ def decoded(source: str, data: bytes, *, file: str) -> Template:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         return Template(source=source, error=msg("is not UTF-8 (byte {start})", start=error.start))
-    return Template(source=source, text=text, error="" if text.strip() else msg("is empty"), file=file)
+    return Template(
+        source=source, text=text, error="" if text.strip() else msg("is empty"), file=file
+    )
 
 
 def _from_json(folder: Folder) -> Template | None:
@@ -153,7 +161,9 @@ def _from_config(config: JsonObject) -> list[Template]:
         return [Template(source=source, text=value, error=error)]
     named = _named(value)
     if "default" in named:
-        return [Template(source=msg("{source}, template default", source=source), text=named["default"])]
+        return [
+            Template(source=msg("{source}, template default", source=source), text=named["default"])
+        ]
     names = ", ".join(sorted(named)) or "none"
     lacks = msg('has a list of chat templates and none is named "default" ({names})', names=names)
     return [Template(source=source, error=lacks)]
@@ -163,7 +173,11 @@ def _named(value: JsonValue) -> dict[str, str]:
     if isinstance(value, dict):
         return {name: text for name, text in value.items() if isinstance(text, str)}
     items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-    return {text_of(item.get("name")): text_of(item.get("template")) for item in items if item.get("template")}
+    return {
+        text_of(item.get("name")): text_of(item.get("template"))
+        for item in items
+        if item.get("template")
+    }
 
 
 def _tokens(*sources: JsonObject) -> dict[str, str]:

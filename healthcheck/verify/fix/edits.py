@@ -64,7 +64,9 @@ def propose(repairs: Sequence[Repair], files: Mapping[str, bytes]) -> Proposal:
     for repair in repairs:
         found = [(edit, _span(files, edit)) for edit in repair.edits]
         fits = all(
-            edit.file in files if edit.executable else span and _fits(span, spans.get(edit.file, set()))
+            edit.file in files
+            if edit.executable
+            else span and _fits(span, spans.get(edit.file, set()))
             for edit, span in found
         )
         if not found or not fits:
@@ -76,8 +78,15 @@ def propose(repairs: Sequence[Repair], files: Mapping[str, bytes]) -> Proposal:
             elif span:
                 spans.setdefault(edit.file, set()).add(span)
     changes = (
-        Change(path=path, before=files[path], after=_edited(files[path], spans.get(path, set())), executable=bit)
-        for path, bit in ((path, path in executable) for path in dict.fromkeys((*spans, *sorted(executable))))
+        Change(
+            path=path,
+            before=files[path],
+            after=_edited(files[path], spans.get(path, set())),
+            executable=bit,
+        )
+        for path, bit in (
+            (path, path in executable) for path in dict.fromkeys((*spans, *sorted(executable)))
+        )
     )
     return Proposal(repairs=tuple(made), changes=tuple(changes))
 
@@ -149,7 +158,9 @@ def _fits(span: _Span, others: set[_Span]) -> bool:
     if span in others:
         return True
     same_place = any(span.start == other.start for other in others)
-    return not same_place and all(span.end <= other.start or other.end <= span.start for other in others)
+    return not same_place and all(
+        span.end <= other.start or other.end <= span.start for other in others
+    )
 
 
 def _edited(data: bytes, spans: set[_Span]) -> bytes:
@@ -159,9 +170,16 @@ def _edited(data: bytes, spans: set[_Span]) -> bytes:
 
 
 def _apply(file: Path, change: Change) -> None:
-    if file.resolve() != file or file.is_symlink() or read_bounded(file, MAX_FILE_BYTES) != change.before:
+    if (
+        file.resolve() != file
+        or file.is_symlink()
+        or read_bounded(file, MAX_FILE_BYTES) != change.before
+    ):
         raise UsageError(
-            msg("{file} changed while it was verified: it was not repaired; run the command again", file=file)
+            msg(
+                "{file} changed while it was verified: it was not repaired; run the command again",
+                file=file,
+            )
         )
     try:
         mode = stat.S_IMODE(os.stat(file).st_mode)
@@ -169,7 +187,9 @@ def _apply(file: Path, change: Change) -> None:
             write_atomically(file, change.after)
         os.chmod(file, mode | 0o111 if change.executable else mode)
     except OSError as error:
-        raise KitFailure(msg("cannot repair {file}: {reason}", file=file, reason=reason_of(error))) from error
+        raise KitFailure(
+            msg("cannot repair {file}: {reason}", file=file, reason=reason_of(error))
+        ) from error
 
 
 def _diff(change: Change) -> Iterator[str]:

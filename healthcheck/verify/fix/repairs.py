@@ -36,7 +36,11 @@ def files(submission: Submission, wanted: Iterable[Repair]) -> Mapping[str, byte
     for path in dict.fromkeys(edit.file for repair in wanted for edit in repair.edits):
         judged = _as_judged(submission, path)
         place = submission.root / path
-        if judged is None or place.is_symlink() or place.resolve() != submission.root.resolve() / path:
+        if (
+            judged is None
+            or place.is_symlink()
+            or place.resolve() != submission.root.resolve() / path
+        ):
             continue
         data = read_inside(submission.root, path, MAX_FILE_BYTES)
         if (
@@ -50,7 +54,9 @@ def files(submission: Submission, wanted: Iterable[Repair]) -> Mapping[str, byte
 
 def is_wrong(result: CheckResult) -> bool:
     """Whether a check failed, warned or could not be settled because of a finding."""
-    return bool(result.findings) and (result.outcome in {Outcome.FAIL, Outcome.WARN} or not result.settled)
+    return bool(result.findings) and (
+        result.outcome in {Outcome.FAIL, Outcome.WARN} or not result.settled
+    )
 
 
 def left_alone(results: Iterable[CheckResult], changed: Collection[str] = ()) -> tuple[str, ...]:
@@ -58,7 +64,11 @@ def left_alone(results: Iterable[CheckResult], changed: Collection[str] = ()) ->
 
     `changed` are the paths whose working copy differs from the commit.
     """
-    return tuple(_not_repaired(result, changed) for result in results if is_wrong(result) and not _sums_up(result))
+    return tuple(
+        _not_repaired(result, changed)
+        for result in results
+        if is_wrong(result) and not _sums_up(result)
+    )
 
 
 def repairable(results: Iterable[CheckResult]) -> tuple[str, ...]:
@@ -77,12 +87,16 @@ def _not_repaired(result: CheckResult, changed: Collection[str]) -> str:
     path = next((edit.file for edit in _edits(result) if edit.file in changed), "")
     if path:
         return msg(
-            "not repaired for {id}: {path} has uncommitted changes: commit or stash them first", id=id_, path=path
+            "not repaired for {id}: {path} has uncommitted changes: commit or stash them first",
+            id=id_,
+            path=path,
         )
     by_hand = [finding.fix for finding in _by_gravity(result) if finding.fix]
     if by_hand:
         return msg(
-            "not repaired for {id}; by hand: {by_hand}", id=id_, by_hand=joined("; ", dict.fromkeys(by_hand))
+            "not repaired for {id}; by hand: {by_hand}",
+            id=id_,
+            by_hand=joined("; ", dict.fromkeys(by_hand)),
         )
     return msg("not repaired for {id}: npu-adapter explain {id} says how", id=id_)
 
@@ -97,7 +111,9 @@ def _edits(result: CheckResult) -> Iterator[Edit]:
 
 def _sums_up(result: CheckResult) -> bool:
     """Whether a result is about other results, or about what --fix itself leaves to commit."""
-    return result.id == _COMMITTED or all("sums_up" in finding.evidence for finding in result.findings)
+    return result.id == _COMMITTED or all(
+        "sums_up" in finding.evidence for finding in result.findings
+    )
 
 
 def _as_judged(submission: Submission, path: str) -> bytes | None:

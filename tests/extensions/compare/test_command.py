@@ -63,7 +63,9 @@ def test_as_a_process_it_compares_runs(runs: Path) -> None:
 @pytest.mark.process
 def test_json_is_the_same_everywhere(runs: Path, tmp_path: Path) -> None:
     words = ("compare", str(runs / "right"), str(runs / "right"), "--json")
-    assert "there is no folder nope; make it first" in ran(*words, "nope/x.json", cwd=tmp_path).stderr
+    assert (
+        "there is no folder nope; make it first" in ran(*words, "nope/x.json", cwd=tmp_path).stderr
+    )
     assert ran(*words, "x.json", cwd=tmp_path).returncode == 3
     assert json.loads(ran(*words, "-").stdout) == json.loads((tmp_path / "x.json").read_text())
 
@@ -72,7 +74,17 @@ def test_json_is_the_same_everywhere(runs: Path, tmp_path: Path) -> None:
 @pytest.mark.process
 def test_a_requested_file_that_was_not_written_is_no_success(runs: Path, tmp_path: Path) -> None:
     right = str(runs / "right")
-    done = ran("compare", right, right, "--margin", ".5", "--json", FULL, TMPDIR=str(tmp_path), cwd=tmp_path)
+    done = ran(
+        "compare",
+        right,
+        right,
+        "--margin",
+        ".5",
+        "--json",
+        FULL,
+        TMPDIR=str(tmp_path),
+        cwd=tmp_path,
+    )
     assert done.returncode == 4, done.stderr
     assert f"npu-adapter: cannot write {FULL}: {NO_SPACE}" in done.stderr
     assert done.stdout
@@ -152,7 +164,10 @@ def test_options_that_differ_are_named(tmp_path: Path, capsys: pytest.CaptureFix
 @pytest.mark.process
 @pytest.mark.parametrize("language", Language)
 def test_a_comparison_quotes_answers_as_they_are(
-    language: Language, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    language: Language,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("NPU_ADAPTER_LANG", language.value)
     right, wrong = load(recorded(tmp_path / "a", 1.0)), load(recorded(tmp_path / "b", 0.0))

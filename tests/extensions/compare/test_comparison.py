@@ -33,10 +33,14 @@ def test_the_difference_is_scipys_paired_t() -> None:
     expected = stats.ttest_rel([c / n for n, c in second], [c / n for n, c in first])
     interval = expected.confidence_interval(0.95)
     assert result.difference is not None
-    assert (result.difference.low, result.difference.high) == pytest.approx((interval.low, interval.high), abs=1e-9)
+    assert (result.difference.low, result.difference.high) == pytest.approx(
+        (interval.low, interval.high), abs=1e-9
+    )
     more = [c / n - a / m for (n, c), (m, a) in zip(second, first, strict=True)] + [-1.0, 1.0]
     wider = stats.t.ppf(0.95, 59) * (stats.tvar(more) / 60) ** 0.5
-    assert result.lower_bound == pytest.approx(result.difference.value - wider, abs=1e-9)  # 17 problems differ
+    assert result.lower_bound == pytest.approx(
+        result.difference.value - wider, abs=1e-9
+    )  # 17 problems differ
 
 
 def test_where_many_problems_differ_the_bound_is_scipys_too() -> None:
@@ -47,7 +51,9 @@ def test_where_many_problems_differ_the_bound_is_scipys_too() -> None:
     assert bound == pytest.approx(expected.confidence_interval(0.9).low, abs=1e-9)
 
 
-@pytest.mark.parametrize("runs", [[(5, 5)] * 60, [(5, 5)] * 30 + [(5, 0)] * 30, [(1, 1)] * 40 + [(1, 0)] * 20])
+@pytest.mark.parametrize(
+    "runs", [[(5, 5)] * 60, [(5, 5)] * 30 + [(5, 0)] * 30, [(1, 1)] * 40 + [(1, 0)] * 20]
+)
 def test_runs_without_any_difference_find_no_smaller_drop_than_their_bound_excludes(
     runs: list[tuple[int, int]],
 ) -> None:
@@ -82,7 +88,13 @@ def test_a_large_p_value_alone_is_no_evidence_of_sameness() -> None:
         (10, 0.05, Shift.NO_WORSE, True, False),  # a loss, but a small one
         (24, 0.05, Shift.WORSE, True, False),  # a loss; whether beyond the margin is open
         (24, 0.01, Shift.WORSE, True, True),
-        (1, 0.0001, Shift.UNDECIDED, False, False),  # not shown to be no worse is not shown to be worse
+        (
+            1,
+            0.0001,
+            Shift.UNDECIDED,
+            False,
+            False,
+        ),  # not shown to be no worse is not shown to be worse
     ],
 )
 def test_each_word_says_what_was_shown(
@@ -91,7 +103,11 @@ def test_each_word_says_what_was_shown(
     first = [(5, 5)] * 120
     second = [(5, 4)] * lost + [(5, 5)] * (120 - lost)
     result = compare(first, second, margin=margin)
-    assert (result.shift, result.loss_shown, result.beyond_margin) == (shift, loss_shown, beyond_margin)
+    assert (result.shift, result.loss_shown, result.beyond_margin) == (
+        shift,
+        loss_shown,
+        beyond_margin,
+    )
 
 
 def test_few_problems_decide_nothing() -> None:
@@ -147,14 +163,21 @@ def test_different_banks_are_refused() -> None:
 def one_answer(draw: random.Random, shares: list[float], copied: float) -> list[tuple[int, int]]:
     """Five samples of each problem; of a share of the problems they are copies of one."""
     return [
-        (5, 5 * (draw.random() < p) if draw.random() < copied else sum(draw.random() < p for _ in range(5)))
+        (
+            5,
+            5 * (draw.random() < p)
+            if draw.random() < copied
+            else sum(draw.random() < p for _ in range(5)),
+        )
         for p in shares
     ]
 
 
 @pytest.mark.parametrize("copied", [0.3, 1.0])
 @pytest.mark.parametrize("problems", [60, 120])
-def test_copied_samples_of_equal_servers_are_seldom_called_worse(problems: int, copied: float) -> None:
+def test_copied_samples_of_equal_servers_are_seldom_called_worse(
+    problems: int, copied: float
+) -> None:
     draw, worse = random.Random(f"{problems} {copied}"), 0
     for _ in range(500):
         shares = [draw.betavariate(0.8, 0.2) for _ in range(problems)]
@@ -175,7 +198,9 @@ def called_worse(problems: int, dead: float, replicates: int) -> float:
     for _ in range(replicates):
         shares = [draw.betavariate(0.8, 0.2) for _ in range(problems)]
         second = [0.0 if draw.random() < dead else share for share in shares]
-        result = compare(drawn(draw.getrandbits(64), shares), drawn(draw.getrandbits(64), second), margin=0.05)
+        result = compare(
+            drawn(draw.getrandbits(64), shares), drawn(draw.getrandbits(64), second), margin=0.05
+        )
         worse += result.shift is Shift.WORSE
     return worse / replicates
 

@@ -18,7 +18,9 @@ from healthcheck.text.language import VARIABLE
 from tests.probe.conftest import SETTINGS, recorded
 
 
-def test_the_same_server_twice_is_no_worse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_server_twice_is_no_worse(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     first, second = recorded(tmp_path / "a", 0.9, seed=1), recorded(tmp_path / "b", 0.9, seed=2)
     assert main(["compare", str(first), str(second), "--margin", "0.1"]) == 0
     said = capsys.readouterr().out
@@ -27,7 +29,9 @@ def test_the_same_server_twice_is_no_worse(tmp_path: Path, capsys: pytest.Captur
     assert all(tier in said for tier in ("all", "easy", "medium", "hard"))
 
 
-def test_two_broken_servers_are_not_no_worse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_broken_servers_are_not_no_worse(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     first, second = recorded(tmp_path / "a", 0.02, seed=1), recorded(tmp_path / "b", 0.0)
     assert main(["compare", str(first), str(second)]) == 3
     said = " ".join(capsys.readouterr().out.split())
@@ -56,7 +60,11 @@ def test_a_worse_server_is_called_so_and_its_lost_problems_are_shown(
 @pytest.mark.parametrize(
     ("language", "verdict", "test"),
     [
-        ("en", "undecided: neither a loss nor its absence is shown (p 0.5000, ", "(signs by problem)"),
+        (
+            "en",
+            "undecided: neither a loss nor its absence is shown (p 0.5000, ",
+            "(signs by problem)",
+        ),
         ("zh", "无法判定：", "（按题目的符号检验）"),
     ],
 )
@@ -72,7 +80,9 @@ def test_one_problem_lost_with_all_its_samples_is_not_worse(
     first, second = recorded(tmp_path / "a", 1.0), recorded(tmp_path / "b", 1.0)
     journal = second / JOURNAL
     samples = [json.loads(line) for line in journal.read_text().splitlines()]
-    wrong = [{**each, "text": "The answer is -1"} if each["problem"] == 7 else each for each in samples]
+    wrong = [
+        {**each, "text": "The answer is -1"} if each["problem"] == 7 else each for each in samples
+    ]
     journal.write_text("".join(json.dumps(each) + "\n" for each in wrong))
     assert main(["compare", str(first), str(second), "--margin", "0.01"]) == 3
     said = " ".join(capsys.readouterr().out.split())
@@ -86,7 +96,20 @@ def test_one_sample_a_problem_uses_mcnemar_and_is_undecided(
     once = replace(SETTINGS, samples=1)
     first = recorded(tmp_path / "a", 0.7, settings=once, seed=1)
     second = recorded(tmp_path / "b", 0.7, settings=once, seed=2)
-    assert main(["compare", str(first), str(second), "--margin", "0.01", "--json", str(tmp_path / "c.json")]) == 3
+    assert (
+        main(
+            [
+                "compare",
+                str(first),
+                str(second),
+                "--margin",
+                "0.01",
+                "--json",
+                str(tmp_path / "c.json"),
+            ]
+        )
+        == 3
+    )
     assert capsys.readouterr().out.startswith("undecided")
     tests = json.loads((tmp_path / "c.json").read_text())["comparisons"][0]["tests"]
     assert [test["name"] for test in tests] == ["exact McNemar"]
@@ -125,7 +148,9 @@ def test_runs_that_are_not_comparable_are_refused_and_told_why(
     assert reason in capsys.readouterr().err
 
 
-def test_half_right_is_neither_lost_nor_won(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_half_right_is_neither_lost_nor_won(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     first = recorded(tmp_path / "a", 0.8, seed=1)
     second = recorded(tmp_path / "b", 0.8, settings=replace(SETTINGS, samples=2), seed=2)
     main(["compare", str(first), str(second), "--json", str(tmp_path / "c.json")])
@@ -156,7 +181,9 @@ def test_failures_are_named_as_a_caveat(tmp_path: Path, capsys: pytest.CaptureFi
     assert "3 requests of the second run failed" in capsys.readouterr().out
 
 
-def test_the_lines_fit_a_terminal_of_80_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_lines_fit_a_terminal_of_80_columns(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     first, second = recorded(tmp_path / "a", 0.9), recorded(tmp_path / "b", 0.8)
     main(["compare", str(first), str(second)])
     table, _, _ = capsys.readouterr().out.partition("problems lost")
@@ -187,7 +214,9 @@ def test_what_stands_in_place_of_a_run_is_named(
     assert said in capsys.readouterr().err
 
 
-def test_what_is_no_run_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_run_is_a_usage_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "empty").mkdir()
     first = recorded(tmp_path / "a", 0.9)
     assert main(["compare", str(first), str(tmp_path / "empty")]) == 2

@@ -60,7 +60,9 @@ def test_a_kind_says_that_it_is_no_more_and_shows_the_whole_error(tmp_path, caps
     assert (record["cause"], record["kind"]["id"]) == (None, "kind-assertion")
 
 
-def test_the_fix_names_the_settings_of_the_repository_and_no_variable_that_is_set(tmp_path, capsys, monkeypatch):
+def test_the_fix_names_the_settings_of_the_repository_and_no_variable_that_is_set(
+    tmp_path, capsys, monkeypatch
+):
     (tmp_path / "log").write_text(LOG)
     (tmp_path / "adapter.toml").write_text("# tensor_parallel_size = 4\n# max_model_len = 32768\n")
     (tmp_path / "deploy.sh").write_text("export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True\n")
@@ -95,7 +97,9 @@ def test_a_program_that_no_shell_finds_is_known(tmp_path, capsys, shell, prefix)
 
 def test_an_unknown_failure_shows_the_last_error_block(tmp_path, capsys):
     log = tmp_path / "log"
-    log.write_text('Traceback (most recent call last):\n  File "a.py", line 1, in f\nOddError: no idea\n')
+    log.write_text(
+        'Traceback (most recent call last):\n  File "a.py", line 1, in f\nOddError: no idea\n'
+    )
     assert main(["diagnose", str(log)]) == 3
     assert "OddError: no idea" in capsys.readouterr().out
 
@@ -124,4 +128,6 @@ def test_the_help_names_every_status_and_no_other(tmp_path, capsys):
     (tmp_path / "log").write_text(LOG)
     (tmp_path / "other").write_text("all is well\n")
     found = {main(["diagnose", str(tmp_path / name)]) for name in ("log", "other", "none")}
-    assert {*found, 4} == {*map(int, re.findall(r"^  (\d)  \S", table, re.MULTILINE))} == {0, 2, 3, 4}
+    assert (
+        {*found, 4} == {*map(int, re.findall(r"^  (\d)  \S", table, re.MULTILINE))} == {0, 2, 3, 4}
+    )

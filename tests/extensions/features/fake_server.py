@@ -48,18 +48,27 @@ class Fake:
             self.bodies.append(body)
             number = self.count
         if "tools" in body and self.has("no-tools"):
-            return 400, {"error": {"message": '"auto" tool choice requires --enable-auto-tool-choice'}}
-        if self.has("no-formats") and ({"response_format", "structured_outputs", "guided_json"} & body.keys()):
+            return 400, {
+                "error": {"message": '"auto" tool choice requires --enable-auto-tool-choice'}
+            }
+        if self.has("no-formats") and (
+            {"response_format", "structured_outputs", "guided_json"} & body.keys()
+        ):
             return 422, {"detail": "unknown field"}
         if self.has("errors") and "seed" in body and "tools" in body:
             return 500, {"error": {"message": "EngineCore encountered an issue"}}
         read = sum(len(str(message["content"])) for message in body["messages"]) // 4
         most = LENGTH // 2 if self.has("promises-too-much") else LENGTH
         if read > most and not self.has("too-long-taken"):
-            return 500 if self.has("too-long-breaks") else 400, {"error": {"message": f"{read} are too many"}}
+            return 500 if self.has("too-long-breaks") else 400, {
+                "error": {"message": f"{read} are too many"}
+            }
         name = self.called(body)
         message, finish = self.call(name, number, body) if name else self.text(body, number)
-        endless = self.has("endless") and {"response_format", "structured_outputs", "guided_json"} & body.keys()
+        endless = (
+            self.has("endless")
+            and {"response_format", "structured_outputs", "guided_json"} & body.keys()
+        )
         finish = "length" if endless else finish
         tokens = 1 if finish == "stop" and len(str(message["content"])) < 2 else 8
         if body.get("max_tokens") == 5:
@@ -67,7 +76,11 @@ class Fake:
             tokens, finish = (3, "stop") if self.has("terse") else (tokens, finish)
             finish = "stop" if self.has("cut-says-stop") else finish
         choice = {"index": 0, "message": message, "finish_reason": finish}
-        choices = [choice, choice | {"index": 1}] if body.get("n") == 2 and not self.has("n-ignored") else [choice]
+        choices = (
+            [choice, choice | {"index": 1}]
+            if body.get("n") == 2 and not self.has("n-ignored")
+            else [choice]
+        )
         if body.get("max_tokens") == 48 and self.has("thoughts-differ"):
             choice["message"] = {"content": None, "reasoning_content": f"{THOUGHTS} {number}"}
         if self.has("content-lost") and "tools" not in body:
@@ -92,7 +105,10 @@ class Fake:
         if self.has("stream-without-thoughts") and body.get("stream"):
             message.pop("reasoning", None)
         if self.has("thinks-for-ever"):
-            choice |= {"message": {"content": None, "reasoning": THOUGHTS}, "finish_reason": "length"}
+            choice |= {
+                "message": {"content": None, "reasoning": THOUGHTS},
+                "finish_reason": "length",
+            }
 
     def called(self, body: dict[str, Any]) -> str:
         """The tool that is called, "" for none."""
@@ -103,7 +119,9 @@ class Fake:
             return "get_weather" if self.has("named-ignored") else "get_time"
         if choice == "required":
             return "" if self.has("required-ignored") else "get_time"
-        wanted = text["role"] == "user" and re.search("Use (the|both) tool", text["content"]) is not None
+        wanted = (
+            text["role"] == "user" and re.search("Use (the|both) tool", text["content"]) is not None
+        )
         wanted = wanted is not (self.has("triggers-inverted") and "seed" in body)
         return "get_weather" if wanted and not self.has("no-calls") else ""
 
@@ -125,19 +143,27 @@ class Fake:
             return {"content": f'<tool_call>\n{{"name": "{name}"}}\n</tool_call>'}, "stop"
         if self.has("moonshot-markup"):
             content = "<|tool_calls_section_begin|><|tool_call_begin|>"
-        called = {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": text}}
+        called = {
+            "id": f"call_{number}",
+            "type": "function",
+            "function": {"name": name, "arguments": text},
+        }
         called |= {"id": None} if self.has("no-ids") else {}
         calls = [called, called] if self.has("same-id") else [called]
         if "Use both tools" in asked:
             time = {"name": "get_time", "arguments": json.dumps(RIGHT["get_time"])}
             calls.append({"id": f"other_{number}", "type": "function", "function": time})
-        return {"content": content, "tool_calls": calls}, "stop" if self.has("finish-stop") else "tool_calls"
+        return {"content": content, "tool_calls": calls}, "stop" if self.has(
+            "finish-stop"
+        ) else "tool_calls"
 
     def text(self, body: dict[str, Any], number: int) -> tuple[dict[str, Any], str]:
         text = SENTENCE
         form = body.get("response_format", {}).get("type")
         if form == "json_schema":
-            bad = self.has("schema-ignored") or (self.has("stream-schema-ignored") and body.get("stream"))
+            bad = self.has("schema-ignored") or (
+                self.has("stream-schema-ignored") and body.get("stream")
+            )
             text = '{"colour": "red", "size": "large"}' if bad else THING
         elif form == "json_object":
             text = "[1, 2]" if self.has("object-ignored") else THING
@@ -150,13 +176,19 @@ class Fake:
         asked = body["messages"][-1]["content"]
         if code := re.search(r"code number is (\d+)", asked):
             lost = self.has("overlooks") or (
-                self.has("middle-lost") and 0.4 < code.start() / len(asked) < 0.6 and len(asked) > 999
+                self.has("middle-lost")
+                and 0.4 < code.start() / len(asked) < 0.6
+                and len(asked) > 999
             )
             text = SENTENCE if lost else code[1]
         drawn = (
             (body.get("seed") and self.has("seed-ignored"))
             or (body.get("top_p") and self.has("top-p-ignored"))
-            or (body.get("max_tokens") == 48 and self.has("temperature-ignored") and not body["temperature"])
+            or (
+                body.get("max_tokens") == 48
+                and self.has("temperature-ignored")
+                and not body["temperature"]
+            )
         )
         if drawn:
             text = f"{text} {number}"
@@ -177,12 +209,18 @@ class Fake:
         for place, call in enumerate(message.get("tool_calls") or ()):
             index = 0 if self.has("stream-one-index") else place
             name, text = call["function"]["name"], call["function"]["arguments"]
-            text = text.replace("2", "3").replace("UTC", "local") if self.has("stream-differs") else text
+            text = (
+                text.replace("2", "3").replace("UTC", "local")
+                if self.has("stream-differs")
+                else text
+            )
             head = call | {"index": index, "function": {"name": name, "arguments": ""}}
             yield self.event({"tool_calls": [head]})
             for piece in pieces(text):
                 more = {"name": name} if self.has("stream-repeats-name") else {}
-                yield self.event({"tool_calls": [{"index": index, "function": more | {"arguments": piece}}]})
+                yield self.event(
+                    {"tool_calls": [{"index": index, "function": more | {"arguments": piece}}]}
+                )
         finish = "stop" if self.has("stream-finish-stop") else choice["finish_reason"]
         yield self.event({}, finish) | {"usage": answer["usage"]}
 
@@ -211,7 +249,9 @@ def serving(fake: Fake) -> Iterator[str]:
             card: dict[str, Any] = {"id": "fake", "owned_by": "vllm" if fake.vllm else "somebody"}
             card |= {} if fake.has("no-length") else {"max_model_len": LENGTH}
             there = self.path in ("/v1/models", "/health")
-            self.send(200 if there else 404, "application/json", json.dumps({"data": [card]}).encode())
+            self.send(
+                200 if there else 404, "application/json", json.dumps({"data": [card]}).encode()
+            )
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))

@@ -29,7 +29,9 @@ def view(client: OpenAI, body: dict[str, Any]) -> dict[str, Any]:
             choice = stream.get_final_completion().choices[0]
     else:
         choice = client.chat.completions.create(**theirs, extra_body=own).choices[0]
-    calls = [(call.function.name, call.function.arguments) for call in choice.message.tool_calls or ()]
+    calls = [
+        (call.function.name, call.function.arguments) for call in choice.message.tool_calls or ()
+    ]
     return {"text": choice.message.content or "", "calls": calls, "finish": choice.finish_reason}
 
 

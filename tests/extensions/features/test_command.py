@@ -21,31 +21,51 @@ TOOL = {"type": "function", "function": {"name": "get_time", "parameters": {"typ
 
 
 def line(**more: Any) -> str:
-    return json.dumps({"messages": [{"role": "user", "content": "Use the tool."}], "tools": [TOOL], **more})
+    return json.dumps(
+        {"messages": [{"role": "user", "content": "Use the tool."}], "tools": [TOOL], **more}
+    )
 
 
 @pytest.mark.process
-def test_a_report_has_the_rates_with_intervals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_has_the_rates_with_intervals(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with serving(Fake()) as url:
-        status = main(["features", f"{url}/v1", "--out", str(tmp_path / "out"), "--json", str(tmp_path / "r.json")])
+        status = main(
+            [
+                "features",
+                f"{url}/v1",
+                "--out",
+                str(tmp_path / "out"),
+                "--json",
+                str(tmp_path / "r.json"),
+            ]
+        )
     report = json.loads((tmp_path / "r.json").read_text("utf-8"))
     assert (status, report["verdict"]) == (0, "ready")
     assert report["metrics"]["schema accuracy"] == pytest.approx(
         {"value": 1.0, "low": 0.782, "high": 1.0, "question": "requests like these"}, abs=0.001
     )
-    assert report["metrics"]["other endpoints"]["value"].startswith("/health 200, /metrics 404, /tokenize 404, ")
+    assert report["metrics"]["other endpoints"]["value"].startswith(
+        "/health 200, /metrics 404, /tokenize 404, "
+    )
     assert {check["stage"] for check in report["checks"]} == {"features"}
     assert "features of http://" in report["asked"]
     assert "other endpoints" not in report["provenance"], "they are said once"
     assert (tmp_path / "out" / "report.html").is_file()
     printed = " ".join(capsys.readouterr().out.split())
     assert "other endpoints /health 200, " in printed
-    assert "Verdict: features: what the server offers holds; the service asks for none of them" in printed
+    assert (
+        "Verdict: features: what the server offers holds; the service asks for none of them"
+        in printed
+    )
     assert "ready" not in printed
 
 
 @pytest.mark.process
-def test_a_fault_is_said_in_chinese(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_is_said_in_chinese(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NPU_ADAPTER_LANG", "zh")
     monkeypatch.setenv("COLUMNS", "300")
     with serving(Fake("markup")) as url:
@@ -57,19 +77,36 @@ def test_a_fault_is_said_in_chinese(capsys: pytest.CaptureFixture[str], monkeypa
 def test_requests_of_the_vendor_verifier_are_read_as_they_are(tmp_path: Path) -> None:
     """Bodies, `_input` as a role, results with the reference's finish_reason, streams; the model is the server's."""
     file = tmp_path / "samples.jsonl"
-    inputs = [{"role": "_input", "content": "Be short."}, {"role": "user", "content": "Use the tool."}]
+    inputs = [
+        {"role": "_input", "content": "Be short."},
+        {"role": "user", "content": "Use the tool."},
+    ]
     request = json.loads(line(messages=inputs, model="kimi-k2", stream=True))
-    result = json.dumps({"data_index": 1, "request": request, "finish_reason": "stop", "tool_calls_valid": None})
+    result = json.dumps(
+        {"data_index": 1, "request": request, "finish_reason": "stop", "tool_calls_valid": None}
+    )
     file.write_text(f"{line()}\n\n{result}\n{line(temperature=0.6)}\n", encoding="utf-8")
     fake = Fake()
     with serving(fake) as url:
-        status = main(["features", url, "--requests", str(file), "--json", str(tmp_path / "r.json"), "--quiet"])
+        status = main(
+            [
+                "features",
+                url,
+                "--requests",
+                str(file),
+                "--json",
+                str(tmp_path / "r.json"),
+                "--quiet",
+            ]
+        )
     report = json.loads((tmp_path / "r.json").read_text("utf-8"))
     assert status == 1, "the tool of the file is get_time, and the fake calls get_weather"
     rate = next(check for check in report["checks"] if check["id"] == "features/tool-rate")
     assert "'get_weather' is not among the tools" in rate["detail"]
     assert report["metrics"]["schema accuracy"]["value"] == 0
-    assert report["metrics"]["trigger agreement"]["value"] == 0, "the reference stopped where the server called"
+    assert report["metrics"]["trigger agreement"]["value"] == 0, (
+        "the reference stopped where the server called"
+    )
     (sent,) = (body for body in fake.bodies if body["messages"][0]["content"] == "Be short.")
     assert (sent["messages"][0]["role"], sent["model"], sent["stream"]) == ("system", "fake", True)
 
@@ -88,9 +125,15 @@ def test_a_run_is_compared_with_an_earlier_one(tmp_path: Path) -> None:
     assert rate("", good)[:2] == (0, "pass")
     status, outcome, detail = rate("triggers-inverted", bad, "--reference", str(good))
     assert (status, outcome) == (0, "warn")
-    assert "of 20 requests, 20 right in the reference alone, 0 here alone (one-sided p 9.5e-07)" in detail
+    assert (
+        "of 20 requests, 20 right in the reference alone, 0 here alone (one-sided p 9.5e-07)"
+        in detail
+    )
     _, outcome, detail = rate("", tmp_path / "again.json", "--reference", str(good))
-    assert (outcome, "0 right in the reference alone, 0 here alone (one-sided p 1)" in detail) == ("pass", True)
+    assert (outcome, "0 right in the reference alone, 0 here alone (one-sided p 1)" in detail) == (
+        "pass",
+        True,
+    )
     assert rate("", tmp_path / "other.json", "--reference", str(good), "--n", "3")[0] == 2
     short = json.loads(good.read_text("utf-8"))
     short["metrics"]["right tool calls"]["right"].pop()
@@ -103,13 +146,30 @@ def test_a_run_is_compared_with_an_earlier_one(tmp_path: Path) -> None:
 @pytest.mark.process
 def test_keywords_that_are_not_judged_are_named(tmp_path: Path) -> None:
     parameters = {
-        "properties": {"city": {"$ref": "#/$defs/city"}, "days": {"items": {"anyOf": [{}], "title": "d"}}}
+        "properties": {
+            "city": {"$ref": "#/$defs/city"},
+            "days": {"items": {"anyOf": [{}], "title": "d"}},
+        }
     }
-    tool = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object", **parameters}}}
+    tool = {
+        "type": "function",
+        "function": {"name": "get_weather", "parameters": {"type": "object", **parameters}},
+    }
     (tmp_path / "samples.jsonl").write_text(line(tools=[tool]), encoding="utf-8")
     with serving(Fake()) as url:
-        main(["features", url, "--requests", str(tmp_path / "samples.jsonl"), "--json", str(tmp_path / "r.json")])
-    assert "not judged in the parameters of tools: $ref, anyOf" in (tmp_path / "r.json").read_text("utf-8")
+        main(
+            [
+                "features",
+                url,
+                "--requests",
+                str(tmp_path / "samples.jsonl"),
+                "--json",
+                str(tmp_path / "r.json"),
+            ]
+        )
+    assert "not judged in the parameters of tools: $ref, anyOf" in (tmp_path / "r.json").read_text(
+        "utf-8"
+    )
 
 
 def test_a_count_takes_the_first_ones_or_begins_again(tmp_path: Path) -> None:
@@ -189,10 +249,15 @@ def test_what_fits_a_schema(text: str, words: str) -> None:
 
 
 @pytest.mark.process
-def test_a_simulated_endpoint_is_named_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_simulated_endpoint_is_named_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with Simulator(Behaviour()) as simulator:
         main(["features", simulator.url, "--json", str(tmp_path / "r.json")])
     assert "Verdict: SIMULATED endpoint, no model was measured: features: " in " ".join(
         capsys.readouterr().out.split()
     )
-    assert json.loads((tmp_path / "r.json").read_text("utf-8"))["provenance"]["server"] == "npu-adapter-simulator"
+    assert (
+        json.loads((tmp_path / "r.json").read_text("utf-8"))["provenance"]["server"]
+        == "npu-adapter-simulator"
+    )

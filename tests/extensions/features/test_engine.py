@@ -22,7 +22,13 @@ from tests.support.engines import NEW, program, vllm, weights_of
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
 GRAMMAR = json.dumps({"backend": "xgrammar", "disable_any_whitespace": True})
-OPTIONS = ("--enable-auto-tool-choice", "--tool-call-parser", "hermes", "--structured-outputs-config", GRAMMAR)
+OPTIONS = (
+    "--enable-auto-tool-choice",
+    "--tool-call-parser",
+    "hermes",
+    "--structured-outputs-config",
+    GRAMMAR,
+)
 CLIENT = Path(__file__).with_name("openai_view.py")
 
 
@@ -34,8 +40,14 @@ def asked(url: str, place: Path, *words: str) -> dict[str, dict[str, str]]:
 def seen_by_both(url: str) -> dict[str, tuple[Answer, dict[str, Any]]]:
     """What the kit and openai-python hold of each answer at temperature 0 that the server gives."""
     client = Client(url)
-    usual = {"model": model_cards(client.models().body)[0]["id"], "temperature": 0, "max_tokens": 512}
-    bodies = {name: usual | body for name, body in facts.requests(2048).items() if name != records.STOP}
+    usual = {
+        "model": model_cards(client.models().body)[0]["id"],
+        "temperature": 0,
+        "max_tokens": 512,
+    }
+    bodies = {
+        name: usual | body for name, body in facts.requests(2048).items() if name != records.STOP
+    }
     bodies = {name: body for name, body in bodies.items() if body["temperature"] == 0}
     ours = {name: read(client.chat(body)) for name, body in bodies.items()}
     given = {name: bodies[name] for name, answer in ours.items() if not answer.said}
@@ -58,7 +70,11 @@ def test_vllm_enforces_what_it_takes(tmp_path: Path) -> None:
         checks = asked(url, tmp_path / "r.json", "--n", "4")
         agree(url)
     assert {name for name, check in checks.items() if check["outcome"] == "fail"} == set()
-    assert checks["features/tool-choice"]["outcome"] == checks["features/parameters"]["outcome"] == "pass"
+    assert (
+        checks["features/tool-choice"]["outcome"]
+        == checks["features/parameters"]["outcome"]
+        == "pass"
+    )
     said = checks["features/tool-calls"]["detail"]
     assert "tool_choice auto" in said, "the model never calls of its own accord"
     assert "tool_choice required" not in said
@@ -66,14 +82,18 @@ def test_vllm_enforces_what_it_takes(tmp_path: Path) -> None:
     assert "(guided_json)" in said, "vLLM 0.12 and later swallow it"
     assert not [name for name in ("(json_schema", "(structured_outputs") if name in said]
     assert "no thoughts in 4 answers" in checks["features/reasoning"]["detail"]
-    assert "does not repeat a number" in checks["features/long-context"]["detail"], "and too much is refused"
+    assert "does not repeat a number" in checks["features/long-context"]["detail"], (
+        "and too much is refused"
+    )
 
 
 def test_a_model_that_calls_tools_is_read_as_openai_python_reads_it(tmp_path: Path) -> None:
     with vllm(NEW, weights_of("calling"), tmp_path, *OPTIONS) as url:
         checks = asked(url, tmp_path / "r.json")
         answers = agree(url)
-    assert checks["features/tool-calls"]["outcome"] == "pass", checks["features/tool-calls"]["detail"]
+    assert checks["features/tool-calls"]["outcome"] == "pass", checks["features/tool-calls"][
+        "detail"
+    ]
     assert checks["features/tool-rate"]["outcome"] == "pass", checks["features/tool-rate"]["detail"]
     said = checks["features/tool-choice"]["detail"]
     assert "'<tool_call>" in said, "with none, vLLM shows the model its tools, and parses no call"
@@ -104,7 +124,9 @@ def test_a_model_that_finds_a_number_finds_it_in_all_of_the_promised_length(tmp_
 def test_a_window_over_the_last_tokens_loses_the_number(tmp_path: Path) -> None:
     window = {"use_sliding_window": True, "sliding_window": 512, "max_window_layers": 0}
     layers = {"layer_types": ["sliding_attention"] * 2}
-    with vllm(NEW, weights_of("finding"), tmp_path, "--hf-overrides", json.dumps(window | layers)) as url:
+    with vllm(
+        NEW, weights_of("finding"), tmp_path, "--hf-overrides", json.dumps(window | layers)
+    ) as url:
         long = asked(url, tmp_path / "r.json", "--n", "1")["features/long-context"]
     assert long["outcome"] == "fail"
     assert "(a number at 50 %)" in long["detail"]

@@ -35,14 +35,21 @@ def with_answer(run: FeaturesRun, name: str, text: str) -> FeaturesRun:
     return replace(run, answers={**run.answers, **dict.fromkeys(alike, answer)})
 
 
-@pytest.mark.parametrize("page", pages("features"), ids=lambda page: page.id.removeprefix("features/"))
+@pytest.mark.parametrize(
+    "page", pages("features"), ids=lambda page: page.id.removeprefix("features/")
+)
 def test_a_check_objects_to_its_example_and_not_to_the_repaired_one(
     page: catalogue.Page, sound: FeaturesRun
 ) -> None:
     check = next(each for each in CHECKS if each.id == page.id)
     shown = example(page)
-    for texts, outcomes in ((shown.wrong, {Outcome.FAIL}), (shown.right, {Outcome.PASS, Outcome.WARN})):
+    for texts, outcomes in (
+        (shown.wrong, {Outcome.FAIL}),
+        (shown.right, {Outcome.PASS, Outcome.WARN}),
+    ):
         ((name, text),) = texts.items()
         result = check.judge(with_answer(sound, name, text))
         assert result.outcome in outcomes, (text, result.because, result.findings)
-        assert outcomes == {Outcome.FAIL} or all("fit" not in each.expected for each in result.findings)
+        assert outcomes == {Outcome.FAIL} or all(
+            "fit" not in each.expected for each in result.findings
+        )

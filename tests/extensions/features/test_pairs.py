@@ -23,12 +23,21 @@ TRIPS: dict[str, tuple[dict[str, Outcome], str]] = {
     "arguments-as-object": ({CALLS: FAIL, RATE: FAIL}, "arguments of get_weather: not JSON"),
     "wrong-type": ({CALLS: FAIL, RATE: FAIL}, "'2' at $.days is not one of"),
     "missing-argument": ({CALLS: FAIL, RATE: FAIL}, "at $, \"['days']\" are missing"),
-    "unknown-tool": ({CALLS: FAIL, CHOICE: FAIL, RATE: FAIL}, "'get_whether' is not among the tools"),
+    "unknown-tool": (
+        {CALLS: FAIL, CHOICE: FAIL, RATE: FAIL},
+        "'get_whether' is not among the tools",
+    ),
     "no-ids": ({CALLS: FAIL, RATE: FAIL}, "ids missing or repeated: \"['']\""),
     "same-id": ({CALLS: FAIL, CHOICE: FAIL, RATE: FAIL}, "ids missing or repeated"),
     "finish-stop": ({CALLS: FAIL, RATE: FAIL}, "finish_reason 'stop' with 1 tool calls"),
-    "markup": ({CALLS: FAIL, CHOICE: FAIL, RATE: FAIL}, "markup of a call left in content: '<tool_call>"),
-    "moonshot-markup": ({CALLS: FAIL, RATE: FAIL}, "left in content: '<|tool_calls_section_begin|>"),
+    "markup": (
+        {CALLS: FAIL, CHOICE: FAIL, RATE: FAIL},
+        "markup of a call left in content: '<tool_call>",
+    ),
+    "moonshot-markup": (
+        {CALLS: FAIL, RATE: FAIL},
+        "left in content: '<|tool_calls_section_begin|>",
+    ),
     "stream-differs": (
         {CALLS: FAIL},
         "'days': 3})]\" in place of \"[('get_weather', {'city': 'Paris', 'days': 2})]",
@@ -41,7 +50,10 @@ TRIPS: dict[str, tuple[dict[str, Outcome], str]] = {
     "none-ignored": ({CHOICE: FAIL}, "calls \"['get_weather']\", content ''"),
     "named-ignored": ({CHOICE: FAIL}, "calls \"['get_weather']\""),
     "no-calls": ({CALLS: SKIP, RATE: SKIP}, "no call but 'Hello,"),
-    "half-wrong": ({RATE: FAIL}, "the first that does not: arguments of get_weather: '2' at $.days"),
+    "half-wrong": (
+        {RATE: FAIL},
+        "the first that does not: arguments of get_weather: '2' at $.days",
+    ),
     "errors": ({RATE: FAIL}, "20 of 20 without one, the first:"),
     "triggers-inverted": ({RATE: WARN}, "0 of 20 (95 %: 0.0 to 16.8 %)"),
     "schema-ignored": ({FORMATS: FAIL}, "'red' at $.colour is not one of"),
@@ -51,7 +63,10 @@ TRIPS: dict[str, tuple[dict[str, Outcome], str]] = {
     "regex-ignored": ({FORMATS: FAIL}, "not Z[0-4]{3}-(red|blue): 'Hello,"),
     "guided-swallowed": ({FORMATS: WARN}, "(guided_json)"),
     "endless": ({FORMATS: SKIP}, "cut off after 8 tokens: '{"),
-    "max-tokens-ignored": ({PARAMETERS: FAIL}, "where they are 5 64 tokens, 1 choices, finish_reason stop"),
+    "max-tokens-ignored": (
+        {PARAMETERS: FAIL},
+        "where they are 5 64 tokens, 1 choices, finish_reason stop",
+    ),
     "stop-ignored": ({PARAMETERS: FAIL}, "Hello, I hope that you"),
     "n-ignored": ({PARAMETERS: FAIL}, "1 choices"),
     "seed-ignored": ({PARAMETERS: WARN}, "the same text twice with seed 7"),
@@ -59,13 +74,19 @@ TRIPS: dict[str, tuple[dict[str, Outcome], str]] = {
     "cut-says-stop": ({PARAMETERS: FAIL}, "5 tokens, 1 choices, finish_reason stop"),
     "thoughts-differ": ({PARAMETERS: WARN}, "the same text twice with temperature 0"),
     "top-p-ignored": ({PARAMETERS: WARN}, "the same text twice with top_p 0.0001"),
-    "content-lost": ({PARAMETERS: FAIL, FORMATS: FAIL, REASONING: FAIL, LONG: SKIP}, "reasoning 'Hello, I hope"),
+    "content-lost": (
+        {PARAMETERS: FAIL, FORMATS: FAIL, REASONING: FAIL, LONG: SKIP},
+        "reasoning 'Hello, I hope",
+    ),
     "no-tools": ({CALLS: SKIP, CHOICE: SKIP, RATE: SKIP}, "not offered: "),
     "no-formats": ({FORMATS: SKIP}, "not offered: json_schema: HTTP 422"),
     "not-json": ({CALLS: FAIL, CHOICE: FAIL, RATE: FAIL}, "HTTP 200, not JSON"),
     "unsteady": ({CALLS: SKIP}, "in place of"),
     "marks-in-content": ({REASONING: FAIL}, "content '</think>Hello,"),
-    "answer-among-thoughts": ({REASONING: FAIL}, "42. Hello, I hope that you are well today.', content ''"),
+    "answer-among-thoughts": (
+        {REASONING: FAIL},
+        "42. Hello, I hope that you are well today.', content ''",
+    ),
     "stream-without-thoughts": ({REASONING: FAIL}, "reasoning '', content 'Hello,"),
     "thinks-always": ({REASONING: WARN}, "no thoughts reasoning '17 and"),
     "thinks-for-ever": ({REASONING: SKIP}, "cut off after 8 tokens: ''"),
@@ -84,7 +105,9 @@ NOT_SETTLED = {"no-calls", "endless", "unsteady", "thinks-for-ever", "too-long-b
 def judged(fake: Fake, trials: int = 20) -> dict[str, CheckResult]:
     ledger = Ledger(Silent())
     with serving(fake) as url:
-        ledger.judge(CHECKS, lambda: facts.gather(url, "", facts.read_trials(facts.TRIALS, trials), Silent()))
+        ledger.judge(
+            CHECKS, lambda: facts.gather(url, "", facts.read_trials(facts.TRIALS, trials), Silent())
+        )
     return {result.id: result for result in ledger.results}
 
 
@@ -104,7 +127,9 @@ def _nothing(result: CheckResult) -> object:
 
 def test_a_healthy_server_trips_nothing() -> None:
     results = judged(Fake())
-    assert {name: result.outcome for name, result in results.items()} == dict.fromkeys(results, Outcome.PASS)
+    assert {name: result.outcome for name, result in results.items()} == dict.fromkeys(
+        results, Outcome.PASS
+    )
     assert len(results) == len(CHECKS)
     assert "15 of 15 (95 %: 78.2 to 100.0 %)" in said(results, RATE)
 
@@ -121,7 +146,11 @@ def test_every_fault_is_tried() -> None:
 def test_a_fault_trips_its_check(fault: str) -> None:
     expected, words = TRIPS[fault]
     results = judged(Fake(fault))
-    tripped = {name: result.outcome for name, result in results.items() if result.outcome is not Outcome.PASS}
+    tripped = {
+        name: result.outcome
+        for name, result in results.items()
+        if result.outcome is not Outcome.PASS
+    }
     assert tripped == expected, said(results, *tripped)
     assert words in said(results, *expected)
     unsettled = {name for name, result in results.items() if not result.settled}

@@ -23,7 +23,10 @@ from healthcheck.extensions.features.records import (
 )
 from tests.support.rows import rows
 
-REFUSED, CUT = Answer(status=400, said="too long"), Answer(text="", finish="length", tokens=1024, read=90)
+REFUSED, CUT = (
+    Answer(status=400, said="too long"),
+    Answer(text="", finish="length", tokens=1024, read=90),
+)
 RUN = FeaturesRun(model="m", vllm=True, asked={}, answers={}, trials=(), length=6000, tried=5800)
 
 
@@ -48,7 +51,11 @@ def test_an_unanswered_text_beyond_the_length_is_open(beyond: Answer, level: Lev
 @rows(
     ("length", "answers", "words"),
     [
-        (400, {SHORT: Answer(text=CODES[SHORT])}, "the context has no room for a long text: 400 tokens"),
+        (
+            400,
+            {SHORT: Answer(text=CODES[SHORT])},
+            "the context has no room for a long text: 400 tokens",
+        ),
         (6000, {SHORT: CUT, BEYOND: REFUSED}, "cut off after 1024 tokens: ''"),
     ],
 )
@@ -61,6 +68,11 @@ def test_a_skip_says_what_is_true(length: int, answers: dict[str, Answer], words
 def test_a_stream_without_usage_is_no_other_count(of_plain: int, warnings: int) -> None:
     thought = Answer(text="42", reasoning="17 and 25", finish="stop", read=50)
     plain, streamed = replace(thought, read=of_plain), replace(thought, read=None)
-    answers = {THINKING: thought, THINKING + STREAMED: streamed, PLAIN: plain, PLAIN + STREAMED: streamed}
+    answers = {
+        THINKING: thought,
+        THINKING + STREAMED: streamed,
+        PLAIN: plain,
+        PLAIN + STREAMED: streamed,
+    }
     found = list(reasoning.run(replace(RUN, answers=answers)))
     assert [each.level for each in found] == [Level.WARN] * warnings

@@ -18,7 +18,16 @@ def test_what_does_not_hold_warns_and_fails_no_submission(
 ) -> None:
     place = tmp_path / "r.json"
     with Simulator(Behaviour()) as server:
-        words = ["verify", "--url", server.url, "--features", "--until", "endpoint", "--json", str(place)]
+        words = [
+            "verify",
+            "--url",
+            server.url,
+            "--features",
+            "--until",
+            "endpoint",
+            "--json",
+            str(place),
+        ]
         status = main([*words, "--skip", "features/tool-rate"])
         said = capsys.readouterr().out
         strict = main([*words, "--strict", "--quiet"])
@@ -27,7 +36,9 @@ def test_what_does_not_hold_warns_and_fails_no_submission(
     report = json.loads(place.read_text("utf-8"))
     found = {check["id"]: check for check in report["checks"] if check["stage"] == "features"}
     assert (status, strict, report["verdict"]) == (0, 0, "ready"), said
-    assert found["features/parameters"]["outcome"] == "warn", "the simulator has one choice and no seed"
+    assert found["features/parameters"]["outcome"] == "warn", (
+        "the simulator has one choice and no seed"
+    )
     assert said.index("endpoint ") < said.index("features ") < said.index("Verdict: SIMULATED")
     assert "skipped on request" in said
     assert alone == 1, "alone, what does not hold fails the command"
@@ -63,6 +74,10 @@ def test_features_that_get_no_answer_leave_the_verdict_alone(
             "--quiet",
         ]
         assert main(words) == 0
-    found = [check for check in json.loads(place.read_text("utf-8"))["checks"] if check["stage"] == "features"]
+    found = [
+        check
+        for check in json.loads(place.read_text("utf-8"))["checks"]
+        if check["stage"] == "features"
+    ]
     assert {check["outcome"] for check in found} == {"warn"}
     assert all("a mistake of the kit" in check["detail"] for check in found)

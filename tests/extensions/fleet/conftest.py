@@ -53,7 +53,9 @@ class Place:
         return self.folder / "out"
 
     def adapter(self, name: str, files: Mapping[str, str] | None = None) -> str:
-        repository(self.folder / name, {"deploy.sh": GOOD_SCRIPT, "README.md": CARD, **(files or {})})
+        repository(
+            self.folder / name, {"deploy.sh": GOOD_SCRIPT, "README.md": CARD, **(files or {})}
+        )
         return name
 
     def jobs(self, *rows: Mapping[str, object], **defaults: object) -> Path:
@@ -62,8 +64,20 @@ class Place:
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return path
 
-    def start(self, *more: str, python: str = sys.executable, **variables: str) -> subprocess.Popen[str]:
-        command = [python, "-m", "healthcheck", "fleet", "verify", "jobs.jsonl", "--out", "out", *more]
+    def start(
+        self, *more: str, python: str = sys.executable, **variables: str
+    ) -> subprocess.Popen[str]:
+        command = [
+            python,
+            "-m",
+            "healthcheck",
+            "fleet",
+            "verify",
+            "jobs.jsonl",
+            "--out",
+            "out",
+            *more,
+        ]
         return subprocess.Popen(
             command, cwd=self.folder, env={**os.environ, "PYTHONPATH": str(ROOT), **variables}, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
@@ -109,7 +123,10 @@ def having(mark: str) -> list[int]:
     for entry in os.listdir("/proc"):
         if entry.isdigit() and int(entry) != os.getpid():
             try:
-                texts = Path("/proc", entry, "cmdline").read_bytes() + Path("/proc", entry, "environ").read_bytes()
+                texts = (
+                    Path("/proc", entry, "cmdline").read_bytes()
+                    + Path("/proc", entry, "environ").read_bytes()
+                )
             except OSError:
                 continue
             if mark.encode() in texts:

@@ -25,7 +25,10 @@ def main() -> None:
             object_store_memory=80_000_000, include_dashboard=False,
         )  # fmt: skip
         started.append(node.all_processes["raylet"][0].process)
-    raylets = {asked["name"]: process.pid for asked, process in zip(json.loads(sys.argv[1]), started, strict=True)}
+    raylets = {
+        asked["name"]: process.pid
+        for asked, process in zip(json.loads(sys.argv[1]), started, strict=True)
+    }
     print(json.dumps({"address": cluster.address, "raylets": raylets}), flush=True)
     while not select.select([sys.stdin], [], [], 0.5)[0]:
         for process in started:

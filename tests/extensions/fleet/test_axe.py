@@ -20,7 +20,12 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_is_wrong(
-    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int, dark: bool, code: str
+    browser: Browser,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    width: int,
+    dark: bool,
+    code: str,
 ) -> None:
     monkeypatch.setenv(VARIABLE, code)
     (tmp_path / "page.html").write_bytes(page.render(FLEET, translation_of_the_process()))

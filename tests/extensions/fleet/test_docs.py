@@ -26,7 +26,12 @@ def block(language: str) -> str:
 def test_from_nothing_to_the_page_in_ten_lines(tmp_path: Path) -> None:
     assert len(block("bash").strip().splitlines()) <= 10
     programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    environment = {"PATH": programs, "HOME": str(tmp_path), "TMPDIR": str(tmp_path), "LANG": "C.UTF-8"}
+    environment = {
+        "PATH": programs,
+        "HOME": str(tmp_path),
+        "TMPDIR": str(tmp_path),
+        "LANG": "C.UTF-8",
+    }
     with the_port():
         done = subprocess.run(
             ["bash", "-euc", block("bash")], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=280,

@@ -126,7 +126,9 @@ def test_a_wrong_row_is_told_with_its_line(folder: Path, row: str, said: str) ->
 
 
 def test_all_wrong_rows_are_told_at_once(folder: Path) -> None:
-    told = refused(folder, '{"repository": "one", "unti": 1}\n{"repository": "none"}\n', "jobs.jsonl")
+    told = refused(
+        folder, '{"repository": "one", "unti": 1}\n{"repository": "none"}\n', "jobs.jsonl"
+    )
     first, second = told.split("\n")
     assert f"{folder / 'jobs.jsonl'}:1: " in first
     assert f"{folder / 'jobs.jsonl'}:2: there is no folder {folder / 'none'}" in second
@@ -160,15 +162,23 @@ def test_what_is_not_a_job_file(folder: Path, name: str, text: str, said: str) -
 
 def test_two_jobs_of_one_name(folder: Path) -> None:
     row = '[[job]]\nrepository = "one"\nuntil = "repo"\n'
-    assert f"jobs.toml:4: the name one is that of {folder / 'jobs.toml'}:1 too" in refused(folder, row * 2)
+    assert f"jobs.toml:4: the name one is that of {folder / 'jobs.toml'}:1 too" in refused(
+        folder, row * 2
+    )
 
 
 def test_an_address_has_a_commit(folder: Path) -> None:
     address = f"https://host.example/team/adapter.git@{COMMIT}"
     (job,) = read(folder, f'[[job]]\nrepository = "{address}"\nuntil = "repo"\n')
     assert (job.name, job.source.commit, job.source.is_address) == ("adapter", COMMIT, True)
-    for wrong in ("https://host.example/a.git", "https://host.example/a.git@main", f"ext::sh://x@{COMMIT}"):
-        assert "jobs.toml:1" in refused(folder, f'[[job]]\nrepository = "{wrong}"\nuntil = "repo"\n')
+    for wrong in (
+        "https://host.example/a.git",
+        "https://host.example/a.git@main",
+        f"ext::sh://x@{COMMIT}",
+    ):
+        assert "jobs.toml:1" in refused(
+            folder, f'[[job]]\nrepository = "{wrong}"\nuntil = "repo"\n'
+        )
 
 
 def test_a_token_of_an_address_is_shown_nowhere(folder: Path) -> None:
@@ -178,19 +188,29 @@ def test_a_token_of_an_address_is_shown_nowhere(folder: Path) -> None:
     assert job.source.shown == "https://host.example/team/adapter.git"
     assert TOKEN in job.source.place
     assert TOKEN not in repr(job)
-    assert TOKEN not in refused(folder, json.dumps({"repository": address, "until": "repo"}) + "\n", "jobs.jsonl")
-    assert TOKEN not in refused(folder, json.dumps(row | {"unti": f"--token {TOKEN}"}) + "\n", "jobs.jsonl")
+    assert TOKEN not in refused(
+        folder, json.dumps({"repository": address, "until": "repo"}) + "\n", "jobs.jsonl"
+    )
+    assert TOKEN not in refused(
+        folder, json.dumps(row | {"unti": f"--token {TOKEN}"}) + "\n", "jobs.jsonl"
+    )
 
 
 def test_a_new_token_is_not_another_job(folder: Path) -> None:
     def digest(token: str) -> str:
-        (job,) = read(folder, f'[[job]]\nrepository = "one"\nuntil = "repo"\nenv = ["HF_TOKEN={token}"]\n')
+        (job,) = read(
+            folder, f'[[job]]\nrepository = "one"\nuntil = "repo"\nenv = ["HF_TOKEN={token}"]\n'
+        )
         return job.digest
 
-    assert digest("hf_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa") == digest("hf_bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb")
+    assert digest("hf_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa") == digest(
+        "hf_bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+    )
 
 
-def test_settings_where_the_fleet_is_driven_from_are_nobodys(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_where_the_fleet_is_driven_from_are_nobodys(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (folder / "adapter.toml").write_text("[npu-adapter]\nskip = 7\n")
     monkeypatch.chdir(folder)
     (job,) = read(folder, '[[job]]\nrepository = "one"\nuntil = "repo"\n')

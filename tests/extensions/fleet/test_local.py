@@ -65,7 +65,10 @@ def test_all_ready_is_0_and_only_the_commit_is_judged(place: Place) -> None:
 
 
 def test_a_repository_does_not_waive_a_check_of_a_fleet_without_settings(place: Place) -> None:
-    waives = {"deploy.sh": "exit 1\r\n", "adapter.toml": '[npu-adapter.skip]\n"repo/deploy-sh-syntax" = "mine"\n'}
+    waives = {
+        "deploy.sh": "exit 1\r\n",
+        "adapter.toml": '[npu-adapter.skip]\n"repo/deploy-sh-syntax" = "mine"\n',
+    }
     place.jobs({"repository": place.adapter("waiving", waives)})
 
     def problems(ran: Ran) -> set[str]:
@@ -77,7 +80,9 @@ def test_a_repository_does_not_waive_a_check_of_a_fleet_without_settings(place: 
     assert problems(place.run()) == checked - {"repo/deploy-sh-syntax"}
 
 
-def test_a_commit_is_fetched_from_an_address_and_a_folder_without_one_is_inconclusive(place: Place) -> None:
+def test_a_commit_is_fetched_from_an_address_and_a_folder_without_one_is_inconclusive(
+    place: Place,
+) -> None:
     place.adapter("remote")
     git(place.folder / "remote", "config", "uploadpack.allowAnySHA1InWant", "true")
     commit = git(place.folder / "remote", "rev-parse", "HEAD").strip()
@@ -97,7 +102,9 @@ def test_a_commit_is_fetched_from_an_address_and_a_folder_without_one_is_inconcl
     assert ran.status == 3
 
 
-def test_a_token_of_an_address_reaches_git_and_nothing_that_is_written_or_printed(place: Place) -> None:
+def test_a_token_of_an_address_reaches_git_and_nothing_that_is_written_or_printed(
+    place: Place,
+) -> None:
     trace = place.folder / "trace"
     place.jobs({"name": "secret", "repository": f"http://oauth2:{TOKEN}@127.0.0.1:9/team/adapter.git@{'1' * 40}",
                 "env": [f"HF_TOKEN={TOKEN}"]})  # fmt: skip
@@ -144,7 +151,12 @@ def test_ctrl_c_ends_the_launch_and_resume_runs_what_had_not_ended(place: Place,
     path = sleeping_engine(place, mark)
     place.jobs(
         {"repository": place.adapter("first")},
-        {"repository": place.adapter("second"), "until": "service", "weights": str(WEIGHTS), "env": [path]},
+        {
+            "repository": place.adapter("second"),
+            "until": "service",
+            "weights": str(WEIGHTS),
+            "env": [path],
+        },
         {"repository": place.adapter("third")},
     )
     process = place.start()

@@ -19,7 +19,17 @@ from tests.extensions.fleet.conftest import ROOT, Place
 
 @pytest.mark.process
 def test_a_machine_without_npus_takes_no_jobs_and_says_why(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "healthcheck", "fleet", "runner", "--level", "1", "--out", tmp_path / "out"]
+    command = [
+        sys.executable,
+        "-m",
+        "healthcheck",
+        "fleet",
+        "runner",
+        "--level",
+        "1",
+        "--out",
+        tmp_path / "out",
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
     (machine,) = json.loads((tmp_path / "out/machines.json").read_text())["machines"]
@@ -57,13 +67,17 @@ def test_no_job_runs_on_a_machine_whose_runner_fails(place: Place) -> None:
         (Ending.LOST, None, None, False),
     ],
 )
-def test_who_takes_jobs(ending: Ending, status: int | None, told: Verdict | None, takes_jobs: bool) -> None:
+def test_who_takes_jobs(
+    ending: Ending, status: int | None, told: Verdict | None, takes_jobs: bool
+) -> None:
     report = (
         ReportFacts(verdict=told, headline="", stages=(), problems=(), simulated=False, page=False)
         if told
         else None
     )
-    attempt = Attempt(job="node", digest="", number=1, ending=ending, status=status, report=report, node="node")
+    attempt = Attempt(
+        job="node", digest="", number=1, ending=ending, status=status, report=report, node="node"
+    )
     look = Look(machine=Machine(name="node", npus=8), attempt=attempt)
     assert look.takes_jobs == takes_jobs
     assert set(left_out([look])) == (set() if takes_jobs else {"node"})

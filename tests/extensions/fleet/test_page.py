@@ -32,7 +32,11 @@ def job(name: str) -> Job:
 
 
 def report(verdict: Verdict, *problems: Problem) -> ReportFacts:
-    tone = {Verdict.READY: Tone.PASS, Verdict.NOT_READY: Tone.FAIL, Verdict.INCONCLUSIVE: Tone.OPEN}[verdict]
+    tone = {
+        Verdict.READY: Tone.PASS,
+        Verdict.NOT_READY: Tone.FAIL,
+        Verdict.INCONCLUSIVE: Tone.OPEN,
+    }[verdict]
     return ReportFacts(
         verdict=verdict, headline=f"{verdict.value}: said", problems=problems, simulated=True, page=True,
         stages=(StageFacts(stage=Stage.REPO, tone=Tone.PASS, checks=12, seconds=0.5),
@@ -73,7 +77,11 @@ def test_what_failed_most_and_which_nodes_misbehave() -> None:
     (most,) = findings.frequent(FLEET)
     assert (most["check"], most["jobs"]) == ("plan/port", ["beta", "bravo"])
     nodes = {node["name"]: node for node in findings.nodes(FLEET.attempts)}
-    assert (nodes["node-a"]["ready"], nodes["node-a"]["not_ready"], nodes["node-b"]["inconclusive"]) == (1, 1, 1)
+    assert (
+        nodes["node-a"]["ready"],
+        nodes["node-a"]["not_ready"],
+        nodes["node-b"]["inconclusive"],
+    ) == (1, 1, 1)
     assert nodes[EVIL]["lost"] == 1
 
 
@@ -86,7 +94,9 @@ def test_text_of_strangers_is_escaped(file: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 390])
-def test_a_reader_sees_the_matrix_and_nothing_complains(browser: Browser, file: Path, width: int) -> None:
+def test_a_reader_sees_the_matrix_and_nothing_complains(
+    browser: Browser, file: Path, width: int
+) -> None:
     tab = browser.open(file, width=width)
     text = tab.text()
     for needed in ("5 jobs: 1 ready, 2 not ready, 1 inconclusive, 1 without a result", "go on with --resume",
@@ -97,7 +107,9 @@ def test_a_reader_sees_the_matrix_and_nothing_complains(browser: Browser, file: 
     link = "document.querySelector('#jobs a').getAttribute('href')"
     assert tab.evaluate(link) == "jobs/alpha/attempt-2/report/report.html"
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert tab.evaluate("window.broken === undefined && document.querySelectorAll('img, script').length === 0")
+    assert tab.evaluate(
+        "window.broken === undefined && document.querySelectorAll('img, script').length === 0"
+    )
     assert tab.complaints() == []
     assert tab.requests() == [file.as_uri()]
 

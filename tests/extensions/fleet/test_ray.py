@@ -20,7 +20,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.extensions.fleet.conftest import ENGINE, ROOT, WEIGHTS, Place, Ran, gone, having, wait_for
+from tests.extensions.fleet.conftest import (
+    ENGINE,
+    ROOT,
+    WEIGHTS,
+    Place,
+    Ran,
+    gone,
+    having,
+    wait_for,
+)
 from tests.extensions.runner import torch_stubs
 from tests.machine.tables import Row, info
 
@@ -75,7 +84,9 @@ def stand_ins(folder: Path) -> Path:
         health = "Alarm" if node["name"] == "small" else "OK"
         rows = [Row(npu=number, health=health) for number in range(int(node["NPU"]))]
         (place / "info").write_text(info("910B", rows), encoding="utf-8")
-        (place / "torch").write_text(json.dumps({"count": len(rows), "meeting": str(programs)}), encoding="utf-8")
+        (place / "torch").write_text(
+            json.dumps({"count": len(rows), "meeting": str(programs)}), encoding="utf-8"
+        )
     table = f'[ "$*" = info ] && exec cat "{programs}/$NPU_NODE/info"\necho "Error parameter of -t"; exit 1'
     torch = f'export PYTHONPATH="{torch_stubs.write(programs / "site")}" TORCH_STUBS="$(cat {programs}/$NPU_NODE/torch)"'
     for name, text in (("npu-smi", table), ("python3", f'{torch}\nexec {sys.executable} "$@"')):
@@ -85,7 +96,9 @@ def stand_ins(folder: Path) -> Path:
 
 
 @contextmanager
-def started(environment: dict[str, str], nodes: Sequence[Mapping[str, object]]) -> Iterator[Cluster]:
+def started(
+    environment: dict[str, str], nodes: Sequence[Mapping[str, object]]
+) -> Iterator[Cluster]:
     """A cluster; on a busy machine, a raylet gives up when its agents take long, so a start has three tries."""
     command = [PYTHON, str(ROOT / "tests/extensions/fleet/ray_cluster.py"), json.dumps(nodes)]
     for _ in range(3):
@@ -116,7 +129,9 @@ def engine(place: Place, before: str) -> list[str]:
     """A `vllm` that does something before it is the simulated one; as values of `env`."""
     folder = place.folder / "engine"
     folder.mkdir()
-    (folder / "vllm").write_text(f'#!/bin/sh\n{before}\nexec {ENGINE}/vllm "$@"\n', encoding="utf-8")
+    (folder / "vllm").write_text(
+        f'#!/bin/sh\n{before}\nexec {ENGINE}/vllm "$@"\n', encoding="utf-8"
+    )
     (folder / "vllm").chmod(0o755)
     return [f"PATH={folder}:{Path(PYTHON).parent}:/usr/local/bin:/usr/bin:/bin"]
 
@@ -127,7 +142,12 @@ def test_two_engines_share_a_node_each_on_port_8000_and_what_never_fits_is_said(
     marks = place.folder / "marks"
     marks.mkdir()
     both = f"touch {marks}/$$; n=0; while [ $(ls {marks} | wc -l) -lt 2 ] && [ $n -lt 600 ]; do sleep 0.5; n=$((n+1)); done"
-    row = {"repository": place.adapter("good"), "npus": 1, "npu": "910B3", "env": engine(place, both)}
+    row = {
+        "repository": place.adapter("good"),
+        "npus": 1,
+        "npu": "910B3",
+        "env": engine(place, both),
+    }
     place.jobs(
         {**row, "name": "left"}, {**row, "name": "right"},
         {"name": "large", "repository": "good", "npus": 9}, {"name": "other", "repository": "good", "npu": "910B1"},
@@ -149,7 +169,9 @@ def test_two_engines_share_a_node_each_on_port_8000_and_what_never_fits_is_said(
     assert gone(weights)
 
 
-def test_a_killed_worker_is_tried_again_on_another_node(cluster: Cluster, place: Place, weights: str) -> None:
+def test_a_killed_worker_is_tried_again_on_another_node(
+    cluster: Cluster, place: Place, weights: str
+) -> None:
     mark = place.folder / "launched"
     once = f"[ -e {mark} ] || {{ touch {mark}; sleep 600; }}"
     place.jobs(
@@ -195,7 +217,9 @@ def test_a_killed_driver_leaves_nothing_and_resume_runs_no_job_twice(
     assert gone(weights)
 
 
-def test_ctrl_c_ends_every_launch_and_keeps_what_has_ended(cluster: Cluster, place: Place, weights: str) -> None:
+def test_ctrl_c_ends_every_launch_and_keeps_what_has_ended(
+    cluster: Cluster, place: Place, weights: str
+) -> None:
     marks = place.folder / "marks"
     marks.mkdir()
     env = engine(place, f"touch {marks}/$$; sleep 600")
@@ -207,7 +231,9 @@ def test_ctrl_c_ends_every_launch_and_keeps_what_has_ended(cluster: Cluster, pla
     )  # fmt: skip
     process = cluster.start(place)
     journal = place.out / "fleet.jsonl"
-    wait_for(lambda: len(list(marks.iterdir())) == 2 and journal.read_bytes().endswith(b"\n"), process)
+    wait_for(
+        lambda: len(list(marks.iterdir())) == 2 and journal.read_bytes().endswith(b"\n"), process
+    )
     process.send_signal(signal.SIGINT)
     ran = place.ended(process)
     assert ran.verdicts() == {"bad": "not-ready", "left": None, "right": None}, ran.output
@@ -224,7 +250,10 @@ def test_an_address_where_nothing_listens_is_said_at_once(place: Place) -> None:
 
 def test_a_node_whose_runner_fails_takes_no_jobs(cluster: Cluster, place: Place) -> None:
     place.adapter("good")
-    place.jobs({"repository": "good", "name": "elsewhere", "npus": 2}, {"repository": "good", "npu": "910B3"})
+    place.jobs(
+        {"repository": "good", "name": "elsewhere", "npus": 2},
+        {"repository": "good", "npu": "910B3"},
+    )
     ran = cluster.run(place, "--runner")
     assert ran.verdicts() == {"elsewhere": "ready", "good": "inconclusive"}, ran.output
     found = json.loads((place.out / "machines.json").read_text())
@@ -241,14 +270,23 @@ def test_a_node_whose_runner_fails_takes_no_jobs(cluster: Cluster, place: Place)
     )
 
 
-def test_24_jobs_on_three_nodes_one_of_which_is_killed(cluster: Cluster, place: Place, weights: str) -> None:
+def test_24_jobs_on_three_nodes_one_of_which_is_killed(
+    cluster: Cluster, place: Place, weights: str
+) -> None:
     """The last test of this module: afterwards, the cluster has two nodes."""
     place.adapter("good")
     place.adapter("bad", BAD)
     mark = place.folder / "launched"
     once = f"[ -e {mark} ] || {{ touch {mark}; sleep 600; }}"
     env = engine(place, once)
-    hanging = {"name": "hanging", "repository": "good", "npus": 8, "npu": "910B4", "until": "service", "env": env}
+    hanging = {
+        "name": "hanging",
+        "repository": "good",
+        "npus": 8,
+        "npu": "910B4",
+        "until": "service",
+        "env": env,
+    }
     rows = [
         {"name": f"job-{number:02}", "repository": "bad" if number % 3 == 0 else "good", "npus": 1 + number % 2,
          "until": "plan" if number % 4 == 1 else "repo"}
@@ -264,7 +302,9 @@ def test_24_jobs_on_three_nodes_one_of_which_is_killed(cluster: Cluster, place: 
     assert ran.verdicts() == {"hanging": "ready", **expected}, ran.output
     assert ran.status == 1
     attempts = [attempt for job in ran.fleet["jobs"] for attempt in job["attempts"]]
-    settled = Counter(attempt["job"] for attempt in attempts if attempt["verdict"] != "inconclusive")
+    settled = Counter(
+        attempt["job"] for attempt in attempts if attempt["verdict"] != "inconclusive"
+    )
     assert set(settled.values()) == {1}
     assert len(settled) == 24
     lost = [attempt for attempt in attempts if attempt["verdict"] == "inconclusive"]

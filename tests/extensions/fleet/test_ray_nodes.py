@@ -48,7 +48,9 @@ def cluster() -> Iterator[Cluster]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def test_the_kit_is_sent_and_a_node_that_lacks_a_package_is_left_out(cluster: Cluster, place: Place) -> None:
+def test_the_kit_is_sent_and_a_node_that_lacks_a_package_is_left_out(
+    cluster: Cluster, place: Place
+) -> None:
     command = [
         PYTHON,
         "-m",
@@ -75,7 +77,8 @@ def test_the_kit_is_sent_and_a_node_that_lacks_a_package_is_left_out(cluster: Cl
 
 def test_jobs_run_with_the_kit_that_was_sent(cluster: Cluster, place: Place) -> None:
     place.jobs(
-        {"repository": place.adapter("good")}, {"repository": place.adapter("bad", {"deploy.sh": "exit 1\r\n"})}
+        {"repository": place.adapter("good")},
+        {"repository": place.adapter("bad", {"deploy.sh": "exit 1\r\n"})},
     )
     ran = cluster.run(place)
     assert ran.verdicts() == {"good": "ready", "bad": "not-ready"}, ran.output

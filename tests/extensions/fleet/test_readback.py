@@ -115,7 +115,11 @@ def test_a_page_with_another_policy_is_not_linked(tmp_path: Path, change, ours: 
         (None, "ready", Verdict.INCONCLUSIVE),
     ],
 )
-def test_ready_takes_the_exit_status_and_the_report(tmp_path: Path, status, told: str, verdict: Verdict) -> None:
+def test_ready_takes_the_exit_status_and_the_report(
+    tmp_path: Path, status, told: str, verdict: Verdict
+) -> None:
     facts = readback.facts(written(tmp_path, GOOD | {"verdict": told}))
-    attempt = Attempt(job="a", digest="d", number=1, ending=Ending.DONE, status=status, report=facts)
+    attempt = Attempt(
+        job="a", digest="d", number=1, ending=Ending.DONE, status=status, report=facts
+    )
     assert attempt.verdict is verdict

@@ -12,7 +12,9 @@ from healthcheck.extensions.lab.calibration import BINS, calibration
 def test_answers_as_often_right_as_they_are_likely_are_calibrated() -> None:
     draw = random.Random(1)
     confidences = [draw.random() for _ in range(20_000)]
-    found = calibration(confidences, [int(draw.random() < confidence) for confidence in confidences])
+    found = calibration(
+        confidences, [int(draw.random() < confidence) for confidence in confidences]
+    )
     assert found is not None
     assert found.error < 0.02
     assert found.brier == pytest.approx(1 / 6, abs=0.01)  # the mean of p (1 - p) over p from 0 to 1

@@ -37,7 +37,9 @@ class Sure(BaseHTTPRequestHandler):
         choice = {"index": 0, "delta": {"content": "The answer is 7."}, "finish_reason": "stop"}
         if asked.get("logprobs"):
             choice["logprobs"] = {"content": [{"token": "7", "logprob": LOGPROB}]}
-        self._send("text/event-stream", f"data: {json.dumps({'choices': [choice]})}\n\ndata: [DONE]\n\n")
+        self._send(
+            "text/event-stream", f"data: {json.dumps({'choices': [choice]})}\n\ndata: [DONE]\n\n"
+        )
 
     def _send(self, kind: str, text: str) -> None:
         self.send_response(200)
@@ -60,12 +62,16 @@ def url() -> Iterator[str]:
 
 def figures(url: str, folder: Path, **settings: object) -> dict:
     return stored_metrics(
-        measure(ProbeSettings(url=url, problems=12, samples=2, full=True, **settings), Silent(), folder)
+        measure(
+            ProbeSettings(url=url, problems=12, samples=2, full=True, **settings), Silent(), folder
+        )
     )
 
 
 def test_likelihood_weighs_votes_where_it_is_known(url: str, tmp_path: Path) -> None:
     seen = figures(url, tmp_path / "run", logprobs=True)
-    assert seen["weighted maj@2 (likelihood)"]["value"] == seen["all"]["figures"]["maj@2"]["value"]  # all agree
+    assert (
+        seen["weighted maj@2 (likelihood)"]["value"] == seen["all"]["figures"]["maj@2"]["value"]
+    )  # all agree
     assert seen["tiers"]["easy"]["figures"]["weighted maj@1 (likelihood)"]
     assert not any("weighted" in name for name in figures(url, tmp_path / "plain"))

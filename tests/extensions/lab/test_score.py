@@ -25,7 +25,17 @@ def run(tmp_path: Path) -> Path:
     """The folder of a run of `npu-adapter probe` that is right in half of its samples."""
     folder = tmp_path / "run"
     with Simulator(behaviour(accuracy=even(0.5))) as simulator:
-        words = ("--problems", "12", "--samples", "4", "--concurrency", "8", "--quiet", "--out", str(folder))
+        words = (
+            "--problems",
+            "12",
+            "--samples",
+            "4",
+            "--concurrency",
+            "8",
+            "--quiet",
+            "--out",
+            str(folder),
+        )
         assert main(["probe", simulator.url, *words]) in {0, 1, 3}
     return folder
 
@@ -35,7 +45,10 @@ def oracle(run: Path, tmp_path: Path) -> str:
     """A file with the highest scores for right answers."""
     found = load(run)
     pairs = zip(found.samples, found.grades, strict=True)
-    rows = [f"{sample.problem},{sample.repeat},{0.9 if grade.correct else 0.1}" for sample, grade in pairs]
+    rows = [
+        f"{sample.problem},{sample.repeat},{0.9 if grade.correct else 0.1}"
+        for sample, grade in pairs
+    ]
     (tmp_path / "oracle.csv").write_text("\n".join(["problem,repeat,score", *rows]) + "\n")
     return str(tmp_path / "oracle.csv")
 
@@ -77,10 +90,19 @@ def test_a_scorer_that_knows_chooses_a_right_answer_wherever_there_is_one(
     passed = load(run)
     assert main(["score", str(run), "--scores", oracle]) == 0
     said = capsys.readouterr().out
-    solved = len({s.problem for s, g in zip(passed.samples, passed.grades, strict=True) if g.correct}) / 12
+    solved = (
+        len({s.problem for s, g in zip(passed.samples, passed.grades, strict=True) if g.correct})
+        / 12
+    )
     assert solved > 0
-    assert value(run, "best@4 (score)") == value(run, "weighted maj@4 (score)") == pytest.approx(solved)
-    assert f"{100 * solved:.2f}" in next(line for line in said.splitlines() if "best@4 (score)" in line)
+    assert (
+        value(run, "best@4 (score)")
+        == value(run, "weighted maj@4 (score)")
+        == pytest.approx(solved)
+    )
+    assert f"{100 * solved:.2f}" in next(
+        line for line in said.splitlines() if "best@4 (score)" in line
+    )
     assert list(read_metrics(run)["all"]["figures"])[-8:] == [  # type: ignore[index,call-overload]
         *(f"weighted maj@{k} (score)" for k in range(1, 5)),
         *(f"best@{k} (score)" for k in range(1, 5)),
@@ -93,16 +115,22 @@ def test_a_column_of_a_file_scores_too_and_a_negative_one_does_not_vote(
     lines = (run / "logs/samples.jsonl").read_text("utf-8").splitlines()
     samples = [json.loads(line) for line in lines]
     file = tmp_path / "scored.jsonl"
-    file.write_text("".join(json.dumps(sample | {"reward": -sample["repeat"]}) + "\n" for sample in samples))
+    file.write_text(
+        "".join(json.dumps(sample | {"reward": -sample["repeat"]}) + "\n" for sample in samples)
+    )
     assert main(["score", str(run), "--scores", str(file), "--column", "reward"]) == 0
     # The highest score is that of the first sample.
-    first = [g.correct for s, g in zip(load(run).samples, load(run).grades, strict=True) if s.repeat == 0]
+    first = [
+        g.correct for s, g in zip(load(run).samples, load(run).grades, strict=True) if s.repeat == 0
+    ]
     assert value(run, "best@4 (score)") == pytest.approx(sum(first) / len(first))
     assert "weighted maj@4 (score)" not in read_metrics(run)
     assert "a negative score has no weight" in capsys.readouterr().out
 
     table = tmp_path / "scored.csv"
-    table.write_text("problem,repeat,score\n" + "".join(f"{s['problem']},{s['repeat']},0.5\n" for s in samples))
+    table.write_text(
+        "problem,repeat,score\n" + "".join(f"{s['problem']},{s['repeat']},0.5\n" for s in samples)
+    )
     assert main(["score", str(run), "--scores", str(table)]) == 0
     assert "a negative score" not in capsys.readouterr().out
     named = read_metrics(run)["all"]["figures"]  # type: ignore[index,call-overload]
@@ -115,8 +143,14 @@ def test_a_column_of_a_file_scores_too_and_a_negative_one_does_not_vote(
         (lambda rows: rows[:-1], "no score for 1 of 48 answers"),
         (lambda rows: [*rows, rows[0]], "has a score already"),
         (lambda rows: [*rows, "99,0,1"], "no sample of problem 99, repeat 0"),
-        (lambda rows: [*rows[1:], rows[0].rpartition(",")[0] + ",high"], "a score is a number, not 'high'"),
-        (lambda rows: [*rows[1:], rows[0].rpartition(",")[0] + ",nan"], "a score is a number, not 'nan'"),
+        (
+            lambda rows: [*rows[1:], rows[0].rpartition(",")[0] + ",high"],
+            "a score is a number, not 'high'",
+        ),
+        (
+            lambda rows: [*rows[1:], rows[0].rpartition(",")[0] + ",nan"],
+            "a score is a number, not 'nan'",
+        ),
         (lambda rows: [*rows, "0.5,0,1"], "problem is to be a whole number"),
         (lambda rows: [*rows, f"0,0,{'9' * 2_000_000}"], "not CSV: field larger than field limit"),
     ],
@@ -163,13 +197,21 @@ def test_several_columns_make_one_score(
     run: Path, tmp_path: Path, combine: str, best: int | tuple[int, ...]
 ) -> None:
     helpful, safe = (1, 5, 2, 0), (0, 0, 4, 0)
-    rows = [f"{problem},{repeat},{helpful[repeat]},{safe[repeat]}" for problem in range(12) for repeat in range(4)]
+    rows = [
+        f"{problem},{repeat},{helpful[repeat]},{safe[repeat]}"
+        for problem in range(12)
+        for repeat in range(4)
+    ]
     table = tmp_path / "scored.csv"
     table.write_text("\n".join(["problem,repeat,helpful,safe", *rows]) + "\n")
     columns = ["--column", "helpful:0.7", "--column", "safe:0.3", "--combine", combine]
     assert main(["score", str(run), "--scores", str(table), *columns]) == 0
     chosen = (best,) if isinstance(best, int) else best
-    right = [g.correct for s, g in zip(load(run).samples, load(run).grades, strict=True) if s.repeat in chosen]
+    right = [
+        g.correct
+        for s, g in zip(load(run).samples, load(run).grades, strict=True)
+        if s.repeat in chosen
+    ]
     assert value(run, "best@4 (score)") == pytest.approx(sum(right) / len(right))
 
 
@@ -177,5 +219,17 @@ def test_a_weight_that_is_no_number_is_refused(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "scored.csv").write_text("problem,repeat,helpful\n0,0,1\n")
-    assert main(["score", str(run), "--scores", str(tmp_path / "scored.csv"), "--column", "helpful:much"]) == 2
+    assert (
+        main(
+            [
+                "score",
+                str(run),
+                "--scores",
+                str(tmp_path / "scored.csv"),
+                "--column",
+                "helpful:much",
+            ]
+        )
+        == 2
+    )
     assert "--column helpful:much: a score is a number" in capsys.readouterr().err

@@ -27,7 +27,9 @@ def test_one_sure_answer_outweighs_two_doubtful_ones() -> None:
     assert maj_at_n(said, graded(said)) == 0.0
     assert weighted_maj_at_k(said, graded(said), [0.9, 0.4, 0.4], 3) == 1.0
     assert weighted_maj_at_k(said, graded(said), [0.8, 0.4, 0.4], 3) == 0.5  # a tie
-    assert weighted_maj_at_k(said, graded(said), [0.8, 0.1 + 0.2, 0.5], 3) == 0.5  # a tie but for rounding
+    assert (
+        weighted_maj_at_k(said, graded(said), [0.8, 0.1 + 0.2, 0.5], 3) == 0.5
+    )  # a tie but for rounding
 
 
 def test_what_weighs_nothing_or_says_nothing_never_leads() -> None:
@@ -37,14 +39,20 @@ def test_what_weighs_nothing_or_says_nothing_never_leads() -> None:
 
 
 @given(answers, st.floats(0.01, 100))
-def test_equal_weights_are_the_plain_vote_of_every_subset(said: list[str | None], weight: float) -> None:
+def test_equal_weights_are_the_plain_vote_of_every_subset(
+    said: list[str | None], weight: float
+) -> None:
     for k in range(1, len(said) + 1):
         votes = [maj_at_n(subset, graded([*subset])) for subset in combinations(said, k)]
         weighed = weighted_maj_at_k(said, graded(said), [weight] * len(said), k)
         assert weighed == pytest.approx(sum(votes) / len(votes))
 
 
-@given(st.lists(st.tuples(st.sampled_from(["42", "43", "7"]), st.integers(1, 4)), min_size=1, max_size=6))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["42", "43", "7"]), st.integers(1, 4)), min_size=1, max_size=6
+    )
+)
 def test_whole_weights_are_as_many_votes(pairs: list[tuple[str, int]]) -> None:
     said = [answer for answer, _ in pairs]
     several = [answer for answer, weight in pairs for _ in range(weight)]
@@ -58,7 +66,11 @@ def test_003_best_of_three_picks_score_nine() -> None:
     assert best_at_k([7, 9, 0], [1, 0, 0], 3) == 0.0
 
 
-@given(st.lists(st.tuples(st.sampled_from([1.0, 2.0, 3.0, -0.5]), st.integers(0, 1)), min_size=1, max_size=7))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([1.0, 2.0, 3.0, -0.5]), st.integers(0, 1)), min_size=1, max_size=7
+    )
+)
 def test_best_is_the_mean_over_all_subsets(pairs: list[tuple[float, int]]) -> None:
     ranks, right = [rank for rank, _ in pairs], [c for _, c in pairs]
     for k in range(1, len(pairs) + 1):
@@ -70,7 +82,11 @@ def test_best_is_the_mean_over_all_subsets(pairs: list[tuple[float, int]]) -> No
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    for said, right, weights, k in ((["1"], [1], [1.0], 2), (["1"], [1], [], 1), (["1"], [1], [-1.0], 1)):
+    for said, right, weights, k in (
+        (["1"], [1], [1.0], 2),
+        (["1"], [1], [], 1),
+        (["1"], [1], [-1.0], 1),
+    ):
         with pytest.raises(ValueError, match="weight"):
             weighted_maj_at_k(said, right, weights, k)
     with pytest.raises(ValueError, match="1 <= k <= n"):
@@ -80,7 +96,10 @@ def test_what_does_not_fit_is_refused() -> None:
 
 
 def test_negative_scores_rank_and_do_not_vote() -> None:
-    names = [each.name for each in figures_by_score([[1, 0]], [["42", "7"]], [[-1.0, -2.0]], name="score")]
+    names = [
+        each.name
+        for each in figures_by_score([[1, 0]], [["42", "7"]], [[-1.0, -2.0]], name="score")
+    ]
     assert names == ["best@1 (score)", "best@2 (score)"]
     with_failure = figures_by_score([[1, 0]], [["42", None]], [[0.3, -math.inf]], name="score")
     assert [(each.name, each.value) for each in with_failure if "@2" in each.name] == [
@@ -98,7 +117,9 @@ def test_of_many_samples_the_whole_vote_is_counted_alone() -> None:
 def sampled(draw: random.Random, n: int) -> tuple[list[str | None], list[float]]:
     """Samples of a model that is right in .4 and mostly sure where it is; three wrong answers share the rest."""
     said = [GOLD if draw.random() < 0.4 else draw.choice(["1", "2", "3"]) for _ in range(n)]
-    weights = [draw.betavariate(6, 3) if answer == GOLD else draw.betavariate(3, 6) for answer in said]
+    weights = [
+        draw.betavariate(6, 3) if answer == GOLD else draw.betavariate(3, 6) for answer in said
+    ]
     return [*said], weights
 
 

@@ -13,7 +13,9 @@ from tests.support.commands import started
 RUN_FOLDER = {"en": "Run folder: ", "zh": "运行目录："}
 
 
-def last_lines(faults: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+def last_lines(
+    faults: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> tuple[int, str, str]:
     """The exit status, the last line, and what all of it said."""
     with Simulator(Behaviour(faults=faults)) as simulator:
         status = main(
@@ -37,7 +39,10 @@ def last_lines(faults: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixt
 @pytest.mark.process
 @pytest.mark.parametrize("language", RUN_FOLDER)
 def test_a_failed_run_says_where_the_flag_goes_and_is_no_reference(
-    language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    language: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("NPU_ADAPTER_LANG", language)
     monkeypatch.setenv("COLUMNS", "400")
@@ -51,7 +56,9 @@ def test_a_failed_run_says_where_the_flag_goes_and_is_no_reference(
 
 
 @pytest.mark.process
-def test_a_run_that_is_ready_is_offered_as_a_reference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_is_ready_is_offered_as_a_reference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     status, last, _ = last_lines((), tmp_path / "run", capsys)
     assert status == 0
     assert last.endswith(f"npu-adapter numerics URL --reference {tmp_path / 'run'})")
@@ -60,6 +67,8 @@ def test_a_run_that_is_ready_is_offered_as_a_reference(tmp_path: Path, capsys: p
 @pytest.mark.smoke
 def test_a_real_process_does_what_it_is_for(tmp_path: Path) -> None:
     with Simulator(Behaviour()) as simulator:
-        ended = started("numerics", simulator.url, "--max-batch", "2", "--out", "numerics", cwd=tmp_path)
+        ended = started(
+            "numerics", simulator.url, "--max-batch", "2", "--out", "numerics", cwd=tmp_path
+        )
     assert ended.returncode in {0, 3}, ended.stderr
     assert "Traceback" not in ended.stderr

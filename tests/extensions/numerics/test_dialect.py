@@ -12,7 +12,11 @@ from healthcheck.extensions.numerics.records import Prompt
 from tests.support.rows import rows
 
 DIALECT = Dialect(model="m", logprobs=2)
-OF_COMPLETIONS = {"tokens": ["a"], "token_logprobs": [-0.1], "top_logprobs": [{"a": -0.1, "b": -2.5}]}
+OF_COMPLETIONS = {
+    "tokens": ["a"],
+    "token_logprobs": [-0.1],
+    "top_logprobs": [{"a": -0.1, "b": -2.5}],
+}
 OF_CHAT = {"content": [{"token": "a", "logprob": -0.1, "top_logprobs": [
     {"token": "a", "logprob": -0.1}, {"token": "b", "logprob": -2.5}]}]}  # fmt: skip
 
@@ -62,12 +66,18 @@ def test_a_server_may_give_the_chosen_token_alone(said: JsonValue) -> None:
     [
         whole(text="a", logprobs=None),
         whole(text="a"),
-        whole(text="a", logprobs={"tokens": ["a"], "token_logprobs": [None], "top_logprobs": [None]}),
-        whole(text="a", logprobs={"tokens": ["a"], "token_logprobs": [3.5], "top_logprobs": [None]}),
+        whole(
+            text="a", logprobs={"tokens": ["a"], "token_logprobs": [None], "top_logprobs": [None]}
+        ),
+        whole(
+            text="a", logprobs={"tokens": ["a"], "token_logprobs": [3.5], "top_logprobs": [None]}
+        ),
         whole(text="a", logprobs={"tokens": [], "top_logprobs": []}),
         whole(text="a", logprobs={**OF_COMPLETIONS, "top_logprobs": [{"a": -0.1, "b": "-inf"}]}),
         whole(text="a", logprobs={**OF_COMPLETIONS, "top_logprobs": [{"a": -0.1, "b": "-2.5"}]}),
-        whole(text="a", logprobs={**OF_COMPLETIONS, "top_logprobs": [{"a": -0.1, "b": -(10**400)}]}),
+        whole(
+            text="a", logprobs={**OF_COMPLETIONS, "top_logprobs": [{"a": -0.1, "b": -(10**400)}]}
+        ),
         whole(text="a", logprobs={**OF_COMPLETIONS, "top_logprobs": [{"a": True}]}),
         whole(text="a", logprobs=OF_COMPLETIONS).replace(b"-2.5", b"-1e999"),
         stream({"text": "a", "logprobs": None}),
@@ -80,7 +90,10 @@ def test_an_answer_without_sound_log_probabilities_is_no_reading(data: bytes) ->
 
 
 def test_the_choices_of_several_prompts_are_read_in_their_order() -> None:
-    choices = [{"index": at, "text": "a", "logprobs": {**OF_COMPLETIONS, "tokens": [str(at)]}} for at in (1, 0)]
+    choices = [
+        {"index": at, "text": "a", "logprobs": {**OF_COMPLETIONS, "tokens": [str(at)]}}
+        for at in (1, 0)
+    ]
     readings = read(200, json.dumps({"choices": choices}).encode())
     assert [reading.positions[0].token for reading in readings] == ["0", "1"]
 

@@ -43,8 +43,12 @@ def engine(
     folder = tmp_path_factory.mktemp("plugin")
     described = folder / "numerics_faults-0.dist-info"
     described.mkdir()
-    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: numerics-faults\nVersion: 0\n")
-    (described / "entry_points.txt").write_text("[vllm.general_plugins]\nfaults = numerics_faults:register\n")
+    (described / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: numerics-faults\nVersion: 0\n"
+    )
+    (described / "entry_points.txt").write_text(
+        "[vllm.general_plugins]\nfaults = numerics_faults:register\n"
+    )
     shutil.copy(PLUGIN, folder)
     fault = folder / "fault"
     fault.write_text("")
@@ -56,7 +60,9 @@ def engine(
 
 
 def judged(run: NumericsRun) -> dict[str, CheckResult]:
-    return {result.id.partition("/")[2]: result for result in (check.judge(run) for check in CHECKS)}
+    return {
+        result.id.partition("/")[2]: result for result in (check.judge(run) for check in CHECKS)
+    }
 
 
 def failed(run: NumericsRun) -> set[str]:
@@ -93,7 +99,10 @@ def test_a_digit_that_a_front_changes_is_named(engine: Engine, tmp_path: Path) -
         ("prefix-hit-reads-a-wrong-block", "prefix-cache"),
         ("batch-of-three-reads-a-neighbour", "batch"),
         ("decode-shifts-positions", "decode"),
-        ("mixed-step-masks-the-prefill", "chunked-prefill batch"),  # the first that shows a fault ends the run
+        (
+            "mixed-step-masks-the-prefill",
+            "chunked-prefill batch",
+        ),  # the first that shows a fault ends the run
         ("block-edge-is-lost", "length decode"),
         ("some-steps-read-stale-memory", "repeat"),
         ("one-place-of-five-reads-a-neighbour", "batch"),
@@ -102,7 +111,10 @@ def test_a_digit_that_a_front_changes_is_named(engine: Engine, tmp_path: Path) -
         ("a-repetition-penalty", "sampler"),
         ("steps-end-half-of-the-batch", "sampler"),
         ("tells-too-little", "sampler"),
-        ("overflow-at-long-lengths", "length"),  # the last: what is not a number stays in the engine's cache
+        (
+            "overflow-at-long-lengths",
+            "length",
+        ),  # the last: what is not a number stays in the engine's cache
     ],
 )
 def test_each_fault_is_named_by_its_relation(engine: Engine, fault: str, check: str) -> None:

@@ -21,7 +21,9 @@ def test_the_numerics_of_an_engine_behind_litellm_are_compared_in_text(tmp_path:
     """The proxy has no /tokenize, and no log-probabilities in streams of completions."""
     ledger, weights = Ledger(Silent()), weights_of("dense")
     with vllm(NEW, weights, tmp_path) as engine, litellm(engine, str(weights), tmp_path) as url:
-        run = ledger.judge(CHECKS, lambda: facts.measure(NumericsSettings(url=url, pairs=4), Silent()))
+        run = ledger.judge(
+            CHECKS, lambda: facts.measure(NumericsSettings(url=url, pairs=4), Silent())
+        )
     assert run
     assert not run.server.takes_ids
     assert run.server.logprobs == 20

@@ -10,7 +10,9 @@ from healthcheck.extensions.numerics.records import Difference, Pair, Prompt, Re
 SMALL, LARGE = 0.1, 6.0
 
 
-def pairs(shifts: list[float], relation: Relation = Relation.AT_EDGE, *, again: bool = False) -> list[Pair]:
+def pairs(
+    shifts: list[float], relation: Relation = Relation.AT_EDGE, *, again: bool = False
+) -> list[Pair]:
     prompt = Prompt(ids=tuple(range(64)))
     return [
         Pair(
@@ -42,7 +44,9 @@ def judgement(found: list[Pair], relation: Relation = Relation.AT_EDGE) -> Judge
         ([SMALL] * 20, Judgement.ROUNDING),
     ],
 )
-def test_a_second_round_settles_what_one_prompt_leaves_open(more: list[float], expected: Judgement) -> None:
+def test_a_second_round_settles_what_one_prompt_leaves_open(
+    more: list[float], expected: Judgement
+) -> None:
     assert judgement(FIRST + pairs(more, again=True)) is expected
 
 
@@ -70,7 +74,9 @@ def test_a_batch_may_move_twice_what_repetition_alone_does(
 
 
 @pytest.mark.parametrize(("repeats", "tenth"), [(10, 1), (11, 1), (19, 1), (20, 2), (30, 3)])
-def test_the_most_extreme_tenth_of_the_repetitions_excuses_nothing(repeats: int, tenth: int) -> None:
+def test_the_most_extreme_tenth_of_the_repetitions_excuses_nothing(
+    repeats: int, tenth: int
+) -> None:
     batch = pairs([LARGE] * 16, Relation.BATCH)
     for extreme, expected in ((tenth, Judgement.FAULT), (tenth + 1, Judgement.ROUNDING)):
         noise = [SMALL] * (repeats - extreme) + [LARGE] * extreme

@@ -40,7 +40,9 @@ def told(tokens: Sequence[str], behind: dict[int, float]) -> bytes:
     for number, token in enumerate(tokens):
         lag = behind.get(number, 0.0)
         own = {str(number): {"logprob": -0.1 - lag, "rank": 1 + (lag > 0), "decoded_token": token}}
-        places.append(own | ({"999": {"logprob": -0.1, "rank": 1, "decoded_token": "other"}} if lag else {}))
+        places.append(
+            own | ({"999": {"logprob": -0.1, "rank": 1, "decoded_token": "other"}} if lag else {})
+        )
     return json.dumps({"choices": [], "prompt_logprobs": places}).encode()
 
 
@@ -99,7 +101,9 @@ def judged(behind: Sequence[float]) -> CheckResult:
     ("behind", "outcome"),
     [([], "skip"), ([1.9] * 20, "pass"), ([9.0, *[0.0] * 19], "warn"), ([9.0] * 3, "fail")],
 )
-def test_three_answers_with_an_unlikely_token_are_a_fault(behind: Sequence[float], outcome: str) -> None:
+def test_three_answers_with_an_unlikely_token_are_a_fault(
+    behind: Sequence[float], outcome: str
+) -> None:
     assert judged(behind).outcome.value == outcome
 
 

@@ -15,14 +15,21 @@ from healthcheck.core.records import CheckResult, Outcome, Verdict, verdict_of
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.extensions.numerics import facts, reference
 from healthcheck.extensions.numerics.checks import CHECKS
-from healthcheck.extensions.numerics.records import NumericsRun, NumericsSettings, Reference, Relation
+from healthcheck.extensions.numerics.records import (
+    NumericsRun,
+    NumericsSettings,
+    Reference,
+    Relation,
+)
 from healthcheck.extensions.simulator import Behaviour, Simulator
 from tests.extensions.numerics.toy import Toy, serving
 
 FEW = NumericsSettings(url="", pairs=4, max_batch=8, longest_tokens=320)
 
 
-def measure(toy: Toy, against: Reference | None = None, settings: NumericsSettings = FEW) -> NumericsRun:
+def measure(
+    toy: Toy, against: Reference | None = None, settings: NumericsSettings = FEW
+) -> NumericsRun:
     with serving(toy) as url:
         return facts.measure(replace(settings, url=url), Silent(), against)
 
@@ -34,7 +41,9 @@ def measured(**toy: Any) -> NumericsRun:
 
 
 def judged(run: NumericsRun) -> dict[str, CheckResult]:
-    return {result.id.partition("/")[2]: result for result in (check.judge(run) for check in CHECKS)}
+    return {
+        result.id.partition("/")[2]: result for result in (check.judge(run) for check in CHECKS)
+    }
 
 
 def failed(run: NumericsRun) -> set[str]:
@@ -64,16 +73,26 @@ def test_a_run_of_the_usual_size_needs_no_more_than_300_requests() -> None:
     run = measure(Toy(context=4096), settings=NumericsSettings(url=""))
     assert run.requests <= 300
     assert {pair.relation for pair in run.pairs} == set(Relation)
-    assert {pair.size for pair in run.pairs if pair.relation is Relation.BATCH} == {*range(2, 9), 64}
+    assert {pair.size for pair in run.pairs if pair.relation is Relation.BATCH} == {
+        *range(2, 9),
+        64,
+    }
     assert 4096 - 9 in {prompt.length for prompt, _ in run.alone}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "outcome"),
-    [("uniform", Outcome.FAIL), ("deaf", Outcome.FAIL), ("made-up", Outcome.SKIP), ("flat", Outcome.SKIP)],
+    [
+        ("uniform", Outcome.FAIL),
+        ("deaf", Outcome.FAIL),
+        ("made-up", Outcome.SKIP),
+        ("flat", Outcome.SKIP),
+    ],
 )
-def test_log_probabilities_that_tell_no_prompts_apart_do_not_pass(fault: str, outcome: Outcome) -> None:
+def test_log_probabilities_that_tell_no_prompts_apart_do_not_pass(
+    fault: str, outcome: Outcome
+) -> None:
     with serving(Toy(fault=fault)) as url:
         ledger = Ledger(Silent())
         ledger.judge(CHECKS, lambda: facts.measure(replace(FEW, url=url), Silent()))
@@ -116,7 +135,9 @@ def test_the_largest_batch_is_that_of_the_server(options: dict[str, str], most: 
 @pytest.mark.process
 def test_a_large_batch_compares_each_prompt_once() -> None:
     run = measure(Toy(), settings=replace(FEW, max_batch=50))
-    compared = [pair.prompt for pair in run.pairs if (pair.relation, pair.size) == (Relation.BATCH, 50)]
+    compared = [
+        pair.prompt for pair in run.pairs if (pair.relation, pair.size) == (Relation.BATCH, 50)
+    ]
     assert len(compared) == len(set(compared))
     assert len(compared) > 8
 
@@ -138,7 +159,10 @@ def test_what_is_told_of_drawn_tokens_is_what_greedy_ones_have() -> None:
 @pytest.mark.process
 def test_defaults_of_the_server_are_told_from_what_it_draws_otherwise() -> None:
     assert judged(measured(processed=True, noise=0.02))["sampler"].outcome is Outcome.PASS
-    for defaults, seen in (({"top_k": 1}, "the likeliest token, "), ({"penalty": 6.0}, "behind by ")):
+    for defaults, seen in (
+        ({"top_k": 1}, "the likeliest token, "),
+        ({"penalty": 6.0}, "behind by "),
+    ):
         result = judged(measured(**defaults))["sampler"]
         assert result.outcome is Outcome.WARN
         assert seen in result.findings[0].seen
@@ -151,7 +175,9 @@ def test_a_wrong_prefix_cache_is_no_fault_of_anything_else() -> None:
     assert failed(run) == {"prefix-cache"}
     finding = judged(run)["prefix-cache"].findings[0]
     assert "its whole prefix" in finding.seen
-    assert str(finding.evidence["reproduce"]).count("curl -s http://127.0.0.1:") == 3  # alone; cold, then warm
+    assert (
+        str(finding.evidence["reproduce"]).count("curl -s http://127.0.0.1:") == 3
+    )  # alone; cold, then warm
 
 
 @pytest.mark.process
@@ -175,7 +201,9 @@ def test_drift_is_a_warning_and_noise_of_repetition_is_not_blamed_on_batches() -
 
 @pytest.mark.process
 @pytest.mark.parametrize("toy", [{"most_logprobs": -1}, {"logprobs": False}, {"salted": False}])
-def test_a_server_without_log_probabilities_or_a_cache_salt_is_not_judged(toy: dict[str, Any]) -> None:
+def test_a_server_without_log_probabilities_or_a_cache_salt_is_not_judged(
+    toy: dict[str, Any],
+) -> None:
     with pytest.raises(Blocked, match="no log-probabilities, so that nothing can be compared"):
         measure(Toy(**toy))
 
@@ -209,7 +237,9 @@ def test_the_same_model_is_its_own_reference(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("scale", "outcome"), [(0.8, Outcome.WARN), (-1.0, Outcome.FAIL)])
-def test_other_weights_differ_from_the_reference_alone(tmp_path: Path, scale: float, outcome: Outcome) -> None:
+def test_other_weights_differ_from_the_reference_alone(
+    tmp_path: Path, scale: float, outcome: Outcome
+) -> None:
     results = judged(measure(Toy(scale=scale), kept(tmp_path)))
     assert results.pop("reference").outcome is outcome
     assert results.pop("own-answers").outcome is Outcome.SKIP  # the toy scores no prompts
@@ -232,14 +262,23 @@ def test_a_folder_that_is_no_reference_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-def test_the_command_writes_a_report_and_a_reference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_a_report_and_a_reference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     toy = Toy()
     few = ["--longest", "320", "--max-batch", "8", "--pairs", "4"]
     with serving(toy) as url:
         assert main(["numerics", url, "--out", str(tmp_path / "good"), *few]) == 0
         assert "Verdict: ready" in capsys.readouterr().out
         toy.fault = "prefix"
-        again = ["numerics", f"{url}/v1", "--reference", str(tmp_path / "good"), "--out", str(tmp_path / "bad")]
+        again = [
+            "numerics",
+            f"{url}/v1",
+            "--reference",
+            str(tmp_path / "good"),
+            "--out",
+            str(tmp_path / "bad"),
+        ]
         assert main([*again, *few]) == 1
         assert "--no-enable-prefix-caching" in capsys.readouterr().out
         toy.most_logprobs = -1
@@ -261,7 +300,16 @@ def test_verify_compares_on_request_between_the_endpoint_and_the_probe(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with Simulator(Behaviour()) as server:
-        words = ["verify", "--url", server.url, "--numerics", "--until", "endpoint", "--out", str(tmp_path / "run")]
+        words = [
+            "verify",
+            "--url",
+            server.url,
+            "--numerics",
+            "--until",
+            "endpoint",
+            "--out",
+            str(tmp_path / "run"),
+        ]
         assert main(words) == 0
         said = capsys.readouterr().out
         assert said.index("endpoint ") < said.index("numerics ") < said.index("Verdict: SIMULATED")

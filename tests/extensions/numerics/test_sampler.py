@@ -40,7 +40,9 @@ def top_p(values: Weights) -> Weights:
     return kept
 
 
-def position(draw: random.Random, values: Weights, weights: Callable[[Weights], Weights]) -> Position:
+def position(
+    draw: random.Random, values: Weights, weights: Callable[[Weights], Weights]
+) -> Position:
     """A draw as vLLM tells it: the chosen token beside the likeliest ones."""
     total = math.log(math.fsum(map(math.exp, values)))
     token = draw.choices(range(VOCABULARY), weights(values))[0]
@@ -48,7 +50,9 @@ def position(draw: random.Random, values: Weights, weights: Callable[[Weights], 
     return Position(token=str(token), top={str(each): values[each] - total for each in told})
 
 
-def drawn(draw: random.Random, weights: Callable[[Weights], Weights], temperature: float) -> list[Sequence[Chance]]:
+def drawn(
+    draw: random.Random, weights: Callable[[Weights], Weights], temperature: float
+) -> list[Sequence[Chance]]:
     """The events of as many draws as a run has."""
     places = []
     for _ in range(DRAWS):
@@ -68,9 +72,19 @@ def test_an_honest_sampler_is_blamed_no_more_often_than_stated(temperature: floa
 
 @pytest.mark.parametrize(
     ("weights", "temperature"),
-    [(at(0.1), 1.0), (at(2.0), 1.0), (at(1.0), 0.5), (top_k, 1.0), (top_p, 1.0), (at(0.7), 1.0), (at(1.5), 1.0)],
+    [
+        (at(0.1), 1.0),
+        (at(2.0), 1.0),
+        (at(1.0), 0.5),
+        (top_k, 1.0),
+        (top_p, 1.0),
+        (at(0.7), 1.0),
+        (at(1.5), 1.0),
+    ],
 )
-def test_another_sampler_is_blamed(weights: Callable[[Weights], Weights], temperature: float) -> None:
+def test_another_sampler_is_blamed(
+    weights: Callable[[Weights], Weights], temperature: float
+) -> None:
     draw = random.Random(1)
     assert any(map(blames, drawn(draw, weights, temperature)))
     assert not any(map(blames, drawn(draw, at(temperature), temperature)))
@@ -87,7 +101,9 @@ def completions(draw: random.Random, replicas: int) -> list[Sample]:
             neutral=True,
             prompt=Prompt(text=str(number)),
             reading=Reading(
-                positions=tuple(position(states[copy % replicas], values, at(1.0)) for values in model)
+                positions=tuple(
+                    position(states[copy % replicas], values, at(1.0)) for values in model
+                )
             ),
         )
         for copy in range(8)

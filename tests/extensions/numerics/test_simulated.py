@@ -60,7 +60,10 @@ def test_a_healthy_server_passes(dialect: str) -> None:
 
 @pytest.mark.process
 def test_a_server_without_completions_is_not_judged() -> None:
-    with Simulator(Behaviour(dialect="llamacpp")) as simulator, pytest.raises(Blocked, match="HTTP 404"):
+    with (
+        Simulator(Behaviour(dialect="llamacpp")) as simulator,
+        pytest.raises(Blocked, match="HTTP 404"),
+    ):
         measure(simulator)
 
 
@@ -88,9 +91,13 @@ def test_every_other_check_has_a_fault_on_its_page() -> None:
 
 def printed(script: str) -> list[list[object]]:
     """What the two commands print: tokens and their log-probabilities."""
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, timeout=120, check=True
+    )
     parts = done.stdout.split("# ")[1:]
-    lists = [[json.loads(line.partition(":")[2]) for line in part.splitlines()[1:]] for part in parts]
+    lists = [
+        [json.loads(line.partition(":")[2]) for line in part.splitlines()[1:]] for part in parts
+    ]
     return [[value for each in found for value in each] for found in lists]
 
 
@@ -99,13 +106,19 @@ def printed(script: str) -> list[list[object]]:
     "name",
     [
         "prefix-cache-garbles",
-        *(pytest.param(each, marks=pytest.mark.slow) for each in ("one-batch-size-garbles", "streams-garble")),
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in ("one-batch-size-garbles", "streams-garble")
+        ),
     ],
 )
 def test_the_commands_of_a_finding_show_what_is_wrong(name: str) -> None:
     with Simulator(Behaviour(faults=(name,))) as broken, Simulator(Behaviour()) as sound:
         script = reproduction(broken, name)
-        (alone, other), (same, healthy) = printed(script), printed(script.replace(broken.url, sound.url))
+        (alone, other), (same, healthy) = (
+            printed(script),
+            printed(script.replace(broken.url, sound.url)),
+        )
     assert sorted(map(str, alone)) != sorted(map(str, other))
     assert sorted(map(str, alone)) == sorted(map(str, same)) == sorted(map(str, healthy))
     assert len(script.splitlines()) == 4

@@ -94,14 +94,18 @@ def test_a_server_that_rounds_as_its_weights_do_passes(weights: Callable[..., We
 
 @pytest.mark.process
 @pytest.mark.parametrize(("scale", "outcome"), [(0.8, Outcome.WARN), (-1.0, Outcome.FAIL)])
-def test_other_weights_are_named(weights: Callable[..., Weights], scale: float, outcome: Outcome) -> None:
+def test_other_weights_are_named(
+    weights: Callable[..., Weights], scale: float, outcome: Outcome
+) -> None:
     run = compared(measured(scale=scale), weights())
     assert judged(run).outcome is outcome
     assert "KL, 99th percentile" in str(metrics(run)["numerics_reference"])
 
 
 @pytest.mark.process
-def test_a_server_that_rounds_more_roughly_than_bfloat16_is_warned_of(weights: Callable[..., Weights]) -> None:
+def test_a_server_that_rounds_more_roughly_than_bfloat16_is_warned_of(
+    weights: Callable[..., Weights],
+) -> None:
     result = judged(compared(measured(noise=0.02), weights(rounding=0.004)))
     assert result.outcome is Outcome.WARN
     assert "what bfloat16 does to these weights" in result.findings[0].expected
@@ -145,8 +149,29 @@ def test_the_command_takes_weights_where_a_run_is_named(
 ) -> None:
     made = weights()
     with serving(Toy()) as url:
-        words = ["numerics", url, "--reference", made.folder, "--reference-python", made.python, "--pairs", "4"]
+        words = [
+            "numerics",
+            url,
+            "--reference",
+            made.folder,
+            "--reference-python",
+            made.python,
+            "--pairs",
+            "4",
+        ]
         assert main([*words, "--longest", "320", "--out", str(tmp_path / "run")]) == 0
         assert "mean divergence" in capsys.readouterr().out
-        assert main(["numerics", url, "--reference-python", made.python, "--out", str(tmp_path / "other")]) == 2
+        assert (
+            main(
+                [
+                    "numerics",
+                    url,
+                    "--reference-python",
+                    made.python,
+                    "--out",
+                    str(tmp_path / "other"),
+                ]
+            )
+            == 2
+        )
     assert "for --reference with a folder of weights" in capsys.readouterr().err

@@ -70,10 +70,13 @@ class Toy:
         known = () if self.fault == "deaf" else tuple(ids[-4:])
         digest = hashlib.sha512(repr(known).encode()).digest()
         return [
-            self.scale * 8 * digest[word % 64] / 255 * (1 + (word * 7 + digest[0]) % 5) / 5 for word in range(WORDS)
+            self.scale * 8 * digest[word % 64] / 255 * (1 + (word * 7 + digest[0]) % 5) / 5
+            for word in range(WORDS)
         ]
 
-    def broken(self, ids: Sequence[int], salt: str, decoded: int, beside: int, draw: random.Random) -> bool:
+    def broken(
+        self, ids: Sequence[int], salt: str, decoded: int, beside: int, draw: random.Random
+    ) -> bool:
         match self.fault:
             case "repeat":
                 return draw.random() < 0.5
@@ -89,7 +92,9 @@ class Toy:
                 return self.long >= 3 and not decoded and len(ids) > 128
         return False
 
-    def draw(self, told: list[float], ids: Sequence[int], asked: dict[str, Any], draw: random.Random) -> int:
+    def draw(
+        self, told: list[float], ids: Sequence[int], asked: dict[str, Any], draw: random.Random
+    ) -> int:
         """A token of the distribution, by the server's own parameters where the request has none."""
         temperature = asked.get("temperature", 1.0)
         penalty = 0.0 if "repetition_penalty" in asked else self.penalty
@@ -99,13 +104,20 @@ class Toy:
         return draw.choices(range(WORDS), [math.exp(value / temperature) for value in weights])[0]
 
     def complete(
-        self, ids: list[int], tokens: int, most: int, asked: dict[str, Any], gone: Callable[[], bool]
+        self,
+        ids: list[int],
+        tokens: int,
+        most: int,
+        asked: dict[str, Any],
+        gone: Callable[[], bool],
     ) -> list[dict[str, Any]]:
         said, salt, temperature = [], asked.get("cache_salt", ""), asked.get("temperature", 1.0)
         with self.lock:
             self.short += tokens <= 24
             self.long += tokens > 24  # such a request may have been left by its client
-            draw = random.Random(repr((ids, self.asked[tuple(ids)])))  # whichever request comes first
+            draw = random.Random(
+                repr((ids, self.asked[tuple(ids)]))
+            )  # whichever request comes first
             self.asked[tuple(ids)] += 1
         time.sleep(self.begins_s)
         beside = self.short
@@ -128,7 +140,9 @@ class Toy:
                 if self.fault == "overflow" and len(ids) > 300:
                     noisy = [math.nan for _ in noisy]
                 if temperature and self.min_p:
-                    noisy = [value if value >= max(noisy) - math.log(2) else -9999.0 for value in noisy]
+                    noisy = [
+                        value if value >= max(noisy) - math.log(2) else -9999.0 for value in noisy
+                    ]
                 best = self.draw(noisy, ids, asked, draw)
                 if self.processed and temperature:
                     total = math.log(sum(math.exp(value / temperature) for value in noisy))
@@ -163,7 +177,10 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         toy = self.toy
         if self.path == "/tokenize":
-            self.answer(200, {"tokens": tokens_of(toy, body["prompt"])} if toy.token_ids else {"detail": "no"})
+            self.answer(
+                200,
+                {"tokens": tokens_of(toy, body["prompt"])} if toy.token_ids else {"detail": "no"},
+            )
             return
         chat = self.path.endswith("/chat/completions")
         most = body.get("top_logprobs") if chat else body.get("logprobs")
@@ -181,9 +198,14 @@ class _Handler(BaseHTTPRequestHandler):
         asked = [each if isinstance(each, list) else tokens_of(toy, each) for each in prompts]
         with ThreadPoolExecutor(1 if toy.one_by_one else len(asked)) as pool:
             answers = [
-                *pool.map(lambda ids: toy.complete(ids, body["max_tokens"], most or 1, body, self.gone), asked)
+                *pool.map(
+                    lambda ids: toy.complete(ids, body["max_tokens"], most or 1, body, self.gone),
+                    asked,
+                )
             ]
-        choices = [self.choice(said, chat=chat) | {"index": place} for place, said in enumerate(answers)]
+        choices = [
+            self.choice(said, chat=chat) | {"index": place} for place, said in enumerate(answers)
+        ]
         self.answer(200, {"choices": choices, "prompt_token_ids": asked[0]})
 
     def choice(self, said: list[dict[str, Any]], *, chat: bool) -> dict[str, Any]:
@@ -208,7 +230,9 @@ class _Handler(BaseHTTPRequestHandler):
         if "NaN" in text:
             status, text = (
                 400,
-                json.dumps({"error": {"message": "Out of range float values are not JSON compliant"}}),
+                json.dumps(
+                    {"error": {"message": "Out of range float values are not JSON compliant"}}
+                ),
             )
         data = text.encode()
         self.send_response(status)
@@ -224,7 +248,9 @@ class _Server(ThreadingHTTPServer):
 
 
 def tokens_of(toy: Toy, text: str) -> list[int]:
-    return [hashlib.md5(f"{toy.vocabulary}{word}".encode()).digest()[0] % WORDS for word in text.split()]
+    return [
+        hashlib.md5(f"{toy.vocabulary}{word}".encode()).digest()[0] % WORDS for word in text.split()
+    ]
 
 
 @contextmanager

@@ -39,7 +39,11 @@ def counters(npu: int, **counts: int) -> dict[str, Any]:
     """`npu-smi info -t ecc`; a count is named by its words with underscores, such as HBM_Double_Bit_Error_Count."""
     given = {name.replace("_", " "): count for name, count in counts.items()}
     rows = [f"        {name:<40} : {given.get(name, 0)}" for name in COUNTERS]
-    head = [f"        NPU ID                                   : {npu}", "        Chip Count : 1", ""]
+    head = [
+        f"        NPU ID                                   : {npu}",
+        "        Chip Count : 1",
+        "",
+    ]
     return said(*head, *rows, "        Chip ID                                  : 0")
 
 
@@ -50,14 +54,26 @@ def topology() -> dict[str, Any]:
         "  ".join([name, *("X" if name == other else "HCCS" for other in names), near])
         for name, near in zip(names, NEAR, strict=True)
     ]
-    return said("\t" + "  ".join(names) + "  CPU Affinity", *rows, "", "Legend:", "", "  X    = Self")
+    return said(
+        "\t" + "  ".join(names) + "  CPU Affinity", *rows, "", "Legend:", "", "  X    = Self"
+    )
 
 
-def pair_steps(left: int, right: int, *, seconds: float = 0.001, wrong: int | None = None) -> list[str]:
+def pair_steps(
+    left: int, right: int, *, seconds: float = 0.001, wrong: int | None = None
+) -> list[str]:
     """The report of both devices of a pair; `wrong` is the device that got another sum."""
     times = [seconds, 1.1 * seconds, 0.9 * seconds]
     return [
-        step("pair", rank=rank, left=left, right=right, same=rank != wrong, bytes=2**24, seconds=times)
+        step(
+            "pair",
+            rank=rank,
+            left=left,
+            right=right,
+            same=rank != wrong,
+            bytes=2**24,
+            seconds=times,
+        )
         for rank in (left, right)
     ]
 
@@ -67,12 +83,19 @@ def pairs(other: list[str] | None = None) -> dict[str, Any]:
     lines: list[str] = []
     for left in range(8):
         for right in range(left + 1, 8):
-            lines += other if other is not None and (left, right) == (3, 5) else pair_steps(left, right)
+            lines += (
+                other if other is not None and (left, right) == (3, 5) else pair_steps(left, right)
+            )
     return said(*lines, step("end"))
 
 
 def soak(
-    *, wrong: int = 0, slow: float = 1.0, late: float = 1.0, celsius: int = 62, part_s: float = 100.0
+    *,
+    wrong: int = 0,
+    slow: float = 1.0,
+    late: float = 1.0,
+    celsius: int = 62,
+    part_s: float = 100.0,
 ) -> dict[str, Any]:
     """Twelve parts on eight devices; device 3 is wrong, slow, or slow at last."""
     lines = [step("begin", devices=8, operations=3.4e10)]
@@ -85,16 +108,22 @@ def soak(
         rows = [row for npu in range(8) for row in (
             f"| {npu} 910B3 | OK | 310.5 {celsius} 0 / 0 |", f"| 0 | 0000:0{npu}:00.0 | 98 0 / 0 5400 / 65536 |")]  # fmt: skip
         lines.append(step("table", at_s=part_s * part, rows=rows))
-    return said(*lines, *(step("ended", index=device, status=0) for device in range(8)), step("end"))
+    return said(
+        *lines, *(step("ended", index=device, status=0) for device in range(8)), step("end")
+    )
 
 
 def complete(name: str = "healthy-910b3-x8") -> Machine:
     """A machine that answers everything, all well."""
     machine = plain(name)
-    commands, children, files, paths = (machine[part] for part in ("commands", "children", "files", "paths"))
+    commands, children, files, paths = (
+        machine[part] for part in ("commands", "children", "files", "paths")
+    )
     commands |= {f"npu-smi info -t ecc -i {npu}": counters(npu) for npu in range(8)}
     commands |= {f"hccn_tool -i {npu} -link -g": said("link status: UP") for npu in range(8)}
-    commands |= {f"hccn_tool -i {npu} -net_health -g": said("net health status: Success") for npu in range(8)}
+    commands |= {
+        f"hccn_tool -i {npu} -net_health -g": said("net health status: Success") for npu in range(8)
+    }
     commands["npu-smi info -t topo"] = topology()
     commands["uname -m"] = said("aarch64")
     operators = step("operators", module="vllm_ascend.vllm_ascend_C", count=41)
@@ -110,5 +139,9 @@ def complete(name: str = "healthy-910b3-x8") -> Machine:
     machine["variables"]["MODEL_PATH"] = "/models/Qwen3-8B"
     paths["/models/Qwen3-8B"] = [{"path": "/models/Qwen3-8B"}]
     machine["spaces"]["/models/Qwen3-8B"] = {"total_bytes": 10**13, "free_bytes": 10**12}
-    machine["read_speeds"]["/models/Qwen3-8B"] = {"read_bytes": 2**29, "seconds": 0.5, "of": "/models/Qwen3-8B/x"}
+    machine["read_speeds"]["/models/Qwen3-8B"] = {
+        "read_bytes": 2**29,
+        "seconds": 0.5,
+        "of": "/models/Qwen3-8B/x",
+    }
     return machine

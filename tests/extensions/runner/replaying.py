@@ -36,7 +36,11 @@ class RecordedMachine(AnsweringMachine):
     def run(self, *command: str, timeout_s: float = 20.0) -> Output:
         """What the command prints; a list has an answer for each time that it is asked."""
         answer = self.commands.get(" ".join(command))
-        return said(answer.pop(0)) if isinstance(answer, list) else super().run(*command, timeout_s=timeout_s)
+        return (
+            said(answer.pop(0))
+            if isinstance(answer, list)
+            else super().run(*command, timeout_s=timeout_s)
+        )
 
     def space(self, path: str) -> Space | None:
         return json_text.convert(self.spaces.get(path), Space | None)
@@ -50,7 +54,9 @@ class RecordedMachine(AnsweringMachine):
 
 def recorded(machine: Machine) -> RecordedMachine:
     asked = ("commands", "children", "files", "variables", "spaces", "read_speeds", "ports")
-    return RecordedMachine(paths_found=machine["paths"], **{key: machine.get(key, {}) for key in asked})
+    return RecordedMachine(
+        paths_found=machine["paths"], **{key: machine.get(key, {}) for key in asked}
+    )
 
 
 def plain(name: str) -> Machine:
@@ -66,7 +72,9 @@ def results(machine: Machine, **wanted: Any) -> dict[str, CheckResult]:
     return {result.id: result for result in report(machine, **wanted).results}
 
 
-def changed(name: str, change: Callable[[Machine], object], **wanted: Any) -> dict[str, CheckResult]:
+def changed(
+    name: str, change: Callable[[Machine], object], **wanted: Any
+) -> dict[str, CheckResult]:
     """The results on a machine after a change."""
     machine = plain(name)
     change(machine)
@@ -75,7 +83,9 @@ def changed(name: str, change: Callable[[Machine], object], **wanted: Any) -> di
 
 def seen(result: CheckResult) -> str:
     """What a result says that it saw, and what to do."""
-    return "\n".join(f"{finding.seen} → {finding.fix}" for finding in result.findings) + result.because
+    return (
+        "\n".join(f"{finding.seen} → {finding.fix}" for finding in result.findings) + result.because
+    )
 
 
 def edit(machine: Machine, place: str, old: str, new: str) -> None:

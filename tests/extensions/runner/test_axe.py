@@ -22,12 +22,19 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_is_wrong(
-    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int, dark: bool, code: str
+    browser: Browser,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    width: int,
+    dark: bool,
+    code: str,
 ) -> None:
     monkeypatch.setenv(VARIABLE, code)
     checked = report(complete(), depth=Depth.SOAK)
     assert "soak" in checked.metrics
-    (tmp_path / "page.html").write_bytes(page.render(checked, translation=translation_of_the_process()))
+    (tmp_path / "page.html").write_bytes(
+        page.render(checked, translation=translation_of_the_process())
+    )
     tab = opened(browser, tmp_path / "page.html", width=width, dark=dark)
     assert tab.evaluate("document.documentElement.lang") == LANGUAGES[code]
     assert json.dumps(violations(tab), indent=1) == "[]"

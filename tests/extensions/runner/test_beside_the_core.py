@@ -64,7 +64,9 @@ def test_only_json_goes_to_standard_output(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.process
 @pytest.mark.parametrize("option", ["--json", "--junit", "--save"])
 def test_a_requested_file_that_was_not_written_is_no_success(option: str, tmp_path: Path) -> None:
-    done = ran("runner", "--allow-none", "--quiet", option, FULL, TMPDIR=str(tmp_path), cwd=tmp_path)
+    done = ran(
+        "runner", "--allow-none", "--quiet", option, FULL, TMPDIR=str(tmp_path), cwd=tmp_path
+    )
     assert done.returncode == 4, done.stderr
     assert f"npu-adapter: cannot write {FULL}: {NO_SPACE}" in done.stderr
     assert "Traceback" not in done.stderr
@@ -102,7 +104,10 @@ def test_no_command_of_an_argument_leaves() -> None:
     [(["--npus", "0"], "应为 1 到"), (["--level", "7"], "参数 --level：7 不是以下之一：1, 2, 3")],
 )
 def test_a_refusal_in_chinese(
-    words: list[str], meant: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    words: list[str],
+    meant: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(VARIABLE, "zh")
     status, shown = said(["runner", *words], capsys)
@@ -111,7 +116,9 @@ def test_a_refusal_in_chinese(
     assert not ENGLISH.search(re.sub(r"`[^`]*`|'[^']*'|\"[^\"]*\"", "", shown)), shown
 
 
-def test_what_is_said_of_a_machine(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_said_of_a_machine(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine = recorded(plain("hbm-taken-by-a-stale-process"))
     monkeypatch.setattr(examining, "RealWholeMachine", lambda: machine)
     monkeypatch.setenv(VARIABLE, "zh")
@@ -123,7 +130,9 @@ def test_what_is_said_of_a_machine(capsys: pytest.CaptureFixture[str], monkeypat
 
 @pytest.mark.process
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_runner_that_waits_for_a_driver_is_reported(number: signal.Signals, tmp_path: Path) -> None:
+def test_a_runner_that_waits_for_a_driver_is_reported(
+    number: signal.Signals, tmp_path: Path
+) -> None:
     token = f"9{os.getpid() % 100_000:05}"
     mark = tmp_path / "asked"
     (tmp_path / "bin").mkdir()
@@ -131,7 +140,12 @@ def test_a_runner_that_waits_for_a_driver_is_reported(number: signal.Signals, tm
     tool.write_text(f"#!/bin/sh\n: > '{mark}'\nsleep {token} &\nsleep {token}\n")
     tool.chmod(0o755)
     process = started(
-        "runner", "--json", str(tmp_path / "a.json"), "--save", str(tmp_path / "s"), path=str(tmp_path / "bin")
+        "runner",
+        "--json",
+        str(tmp_path / "a.json"),
+        "--save",
+        str(tmp_path / "s"),
+        path=str(tmp_path / "bin"),
     )
     until(mark.exists, process)
     tools = [each.pid for each in psutil.Process(process.pid).children(recursive=True)]

@@ -37,7 +37,11 @@ def failing_torch(machine):
 
 def npu_smi(text="", *, status=1):
     def change(machine):
-        machine["commands"]["npu-smi info"] = {"status": status, "stdout": [], "stderr": text.split("\n")}
+        machine["commands"]["npu-smi info"] = {
+            "status": status,
+            "stdout": [],
+            "stderr": text.split("\n"),
+        }
 
     return change
 
@@ -75,8 +79,14 @@ def versions(driver, cann):
     def change(machine):
         edit(machine, SMI, "25.5.1", driver)
         machine["files"]["/usr/local/Ascend/driver/version.info"] = [f"Version={driver}"]
-        toolkit = "/usr/local/Ascend/ascend-toolkit/latest/aarch64-linux/ascend_toolkit_install.info"
-        machine["files"][toolkit] = ["package_name=Ascend-cann-toolkit", f"version={cann}", "arch=aarch64"]
+        toolkit = (
+            "/usr/local/Ascend/ascend-toolkit/latest/aarch64-linux/ascend_toolkit_install.info"
+        )
+        machine["files"][toolkit] = [
+            "package_name=Ascend-cann-toolkit",
+            f"version={cann}",
+            "arch=aarch64",
+        ]
 
     return change
 
@@ -214,7 +224,11 @@ def test_an_import_that_fails_names_its_repair(error, words):
 
 def test_an_import_without_end_settles_nothing():
     def change(machine):
-        machine["children"]["torch_probe"] |= {"stdout": [], "status": None, "trouble": "no end within 300 s"}
+        machine["children"]["torch_probe"] |= {
+            "stdout": [],
+            "status": None,
+            "trouble": "no end within 300 s",
+        }
 
     result = changed(HOST, change)["runner/torch-npu"]
     assert result.outcome is SKIP
@@ -223,7 +237,9 @@ def test_an_import_without_end_settles_nothing():
 
 def test_ranks_that_write_on_one_line_are_all_heard():
     def change(machine):
-        machine["children"]["hccl_probe 8"]["stdout"] = ["".join(machine["children"]["hccl_probe 8"]["stdout"])]
+        machine["children"]["hccl_probe 8"]["stdout"] = [
+            "".join(machine["children"]["hccl_probe 8"]["stdout"])
+        ]
 
     assert changed(HOST, change)["runner/hccl"].outcome is PASS
 
@@ -281,7 +297,9 @@ def test_an_npu_on_the_bus_without_a_driver_is_no_missing_npu():
 def test_processes_are_asked_for_chip_by_chip_where_the_table_has_none():
     def change(machine):
         lines = info("910B", [Row(npu=0, used=60000)]).split("\n")
-        machine["commands"]["npu-smi info"]["stdout"] = [line for line in lines if "rocess" not in line]
+        machine["commands"]["npu-smi info"]["stdout"] = [
+            line for line in lines if "rocess" not in line
+        ]
         said = ["Process id:207795  Process name:VLLMEngineCor     Process memory(MB):55436"]
         machine["commands"]["npu-smi info -t proc-mem -i 0 -c 0"] = {"status": 0, "stdout": said}
 

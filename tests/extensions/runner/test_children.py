@@ -32,7 +32,9 @@ def told(tmp_path, monkeypatch):
 
 
 def torch(**options):
-    return probes.torch(RealMachine().python(children.TORCH, timeout_s=options.pop("timeout_s", 60)))
+    return probes.torch(
+        RealMachine().python(children.TORCH, timeout_s=options.pop("timeout_s", 60))
+    )
 
 
 def test_versions_are_those_of_the_python_that_serves(told):

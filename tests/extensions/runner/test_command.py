@@ -38,7 +38,9 @@ def test_a_machine_without_npu_is_told_so_in_one_sentence(tmp_path):
     assert "this machine has no Ascend NPU" in done.stdout
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["verdict"] == "not-ready"
-    assert "runner/device-nodes" in [check["id"] for check in report["checks"] if check["outcome"] == "fail"]
+    assert "runner/device-nodes" in [
+        check["id"] for check in report["checks"] if check["outcome"] == "fail"
+    ]
 
 
 def no_end(machine):
@@ -46,7 +48,8 @@ def no_end(machine):
 
 
 @pytest.mark.parametrize(
-    ("change", "status"), [(dict, 0), (no_end, 3), (lambda machine: machine["children"].pop("versions"), 1)]
+    ("change", "status"),
+    [(dict, 0), (no_end, 3), (lambda machine: machine["children"].pop("versions"), 1)],
 )
 def test_the_exit_status_is_that_of_the_verdict(tmp_path, monkeypatch, change, status):
     machine = plain("healthy-910b3-x8")
@@ -79,10 +82,13 @@ def test_a_machine_with_an_npu_is_recorded_and_replayed(tmp_path):
     outcomes = {check["id"]: check["outcome"] for check in json.loads(done.stdout)["checks"]}
     assert "Read it before you pass it on" in " ".join(done.stderr.split())
     again = command("--json", "-", "--replay", tmp_path / "machine.json")
-    assert {check["id"]: check["outcome"] for check in json.loads(again.stdout)["checks"]} == outcomes
+    assert {
+        check["id"]: check["outcome"] for check in json.loads(again.stdout)["checks"]
+    } == outcomes
     assert str(tmp_path) not in json.loads(again.stdout)["headline"]
     computed = {
-        f"runner/{name}": "pass" for name in ("npu-smi", "health", "torch-npu", "compute", "memory", "hccl")
+        f"runner/{name}": "pass"
+        for name in ("npu-smi", "health", "torch-npu", "compute", "memory", "hccl")
     }
     assert computed.items() <= outcomes.items()
 

@@ -15,7 +15,8 @@ from tests.extensions.runner.answers import complete
 from tests.extensions.runner.replaying import NAMES, plain, report
 
 JUNK = st.one_of(
-    st.text(max_size=30), st.sampled_from(["-1", "9" * 40, "0", "{}", "@npu-adapter {", "| 0 | OK | / |"])
+    st.text(max_size=30),
+    st.sampled_from(["-1", "9" * 40, "0", "{}", "@npu-adapter {", "| 0 | OK | / |"]),
 )
 
 
@@ -45,7 +46,9 @@ def test_no_answer_of_the_deeper_levels_breaks_a_check(data):
 
 def _damage(machine, data):
     """Change, empty or drop one answer; the file stays a recording."""
-    part = data.draw(st.sampled_from(["commands", "children", "files", "variables", "paths", "spaces"]))
+    part = data.draw(
+        st.sampled_from(["commands", "children", "files", "variables", "paths", "spaces"])
+    )
     answers = machine[part]
     if not answers:
         return

@@ -143,14 +143,22 @@ def test_one_thing_changed(change, check, outcome, words):
 def test_a_machine_without_a_fault_is_ready_at_every_level():
     for depth in Depth:
         found = report(complete(), depth=depth, earlier=RECORDED)
-        assert not [seen(result) for result in found.results if result.outcome in {FAIL, WARN, Outcome.ERROR}]
+        assert not [
+            seen(result)
+            for result in found.results
+            if result.outcome in {FAIL, WARN, Outcome.ERROR}
+        ]
         assert found.verdict.value == "ready"
         assert len(found.results) == len(CHECKS)
 
 
 def test_each_level_adds_checks():
     skipped = [
-        {result.id for result in report(complete(), depth=depth).results if "--level" in result.because}
+        {
+            result.id
+            for result in report(complete(), depth=depth).results
+            if "--level" in result.because
+        }
         for depth in Depth
     ]
     assert skipped[0] > skipped[1] == {"runner/hccl-pairs", "runner/soak"} > skipped[2]
@@ -168,7 +176,9 @@ def test_the_first_level_leaves_open_what_a_computation_would_settle():
 @pytest.mark.parametrize(("part_s", "outcome"), [(0.5, PASS), (1.0, WARN)])
 def test_a_soak_of_less_than_ten_seconds_compares_no_speeds(part_s, outcome):
     machine = complete()
-    machine["children"][SOAK.replace("1200", f"{12 * part_s:g}")] = answers.soak(slow=0.7, part_s=part_s)
+    machine["children"][SOAK.replace("1200", f"{12 * part_s:g}")] = answers.soak(
+        slow=0.7, part_s=part_s
+    )
     found = results(machine, depth=Depth.SOAK, soak_s=12 * part_s)["runner/soak"]
     assert found.outcome is outcome
 
@@ -188,14 +198,20 @@ class Interrupted(RecordedMachine):
 @pytest.mark.parametrize(
     ("child", "known", "lost"),
     [
-        (children.TORCH, {"npu-smi", "ecc"}, {"torch-npu", "compute", "hccl", "hccl-pairs", "soak"}),
+        (
+            children.TORCH,
+            {"npu-smi", "ecc"},
+            {"torch-npu", "compute", "hccl", "hccl-pairs", "soak"},
+        ),
         (children.PAIRS, {"npu-smi", "torch-npu", "compute", "hccl"}, {"hccl-pairs", "soak"}),
         (children.OPERATORS, {"npu-smi", "torch-npu", "compute"}, {"custom-ops", "hccl", "soak"}),
         (children.SOAK, {"compute", "hccl", "hccl-pairs"}, {"soak"}),
     ],
 )
 def test_ctrl_c_keeps_what_was_tried_before_it(child, known, lost):
-    found = judge(Interrupted(**vars(recorded(complete())), child=child), Wanted(depth=Depth.SOAK), Silent())
+    found = judge(
+        Interrupted(**vars(recorded(complete())), child=child), Wanted(depth=Depth.SOAK), Silent()
+    )
     by_id = {result.id.removeprefix("runner/"): result for result in found.results}
     assert {by_id[name].outcome for name in known} == {PASS}
     assert {by_id[name].because for name in lost} == {"interrupted"}

@@ -15,7 +15,9 @@ from tests.support.daily import every
 
 @pytest.mark.process
 @pytest.mark.parametrize("name", every(3, KINDS))
-def test_the_narrower_queries_show_the_named_devices(name: str, tmp_path: Path, weights: Path) -> None:
+def test_the_narrower_queries_show_the_named_devices(
+    name: str, tmp_path: Path, weights: Path
+) -> None:
     kind = hardware.find(name)[0]
     devices = hardware.Devices(kind=kind, count=3)
     answers = answers_of_npu_smi(devices, tmp_path / "repo", weights)

@@ -97,15 +97,29 @@ def test_the_first_level_asks_no_device(machine, tmp_path):
 @pytest.mark.process
 def test_a_changed_machine_is_told_with_old_and_new(machine, tmp_path):
     run(machine, "--level", 1, "--out", tmp_path / "before")
-    (tmp_path / "ecc").write_text("\n".join(answers.counters(0, HBM_Double_Bit_Error_Count=3)["stdout"]))
+    (tmp_path / "ecc").write_text(
+        "\n".join(answers.counters(0, HBM_Double_Bit_Error_Count=3)["stdout"])
+    )
     (tmp_path / "table").write_text(info("910B", [Row(npu=0)]))
-    run(machine, "--level", 1, "--baseline", tmp_path / "before/report.json", "--json", tmp_path / "now.json")
+    run(
+        machine,
+        "--level",
+        1,
+        "--baseline",
+        tmp_path / "before/report.json",
+        "--json",
+        tmp_path / "now.json",
+    )
     (check,) = (
         check
         for check in json.loads((tmp_path / "now.json").read_text())["checks"]
         if check["id"] == "runner/baseline"
     )
-    changed = {data["name"]: (data["old"], data["new"]) for each in check["evidence"] if (data := each.get("data"))}
+    changed = {
+        data["name"]: (data["old"], data["new"])
+        for each in check["evidence"]
+        if (data := each.get("data"))
+    }
     assert changed["devices"] == ("2 × 910B3", "1 × 910B3")
     assert changed["HBM Double Bit Error Count of NPU 0 chip 0"] == ("0", "3")
 
@@ -144,7 +158,9 @@ def test_wrong_usage(capsys, arguments, words):
 def test_an_interrupted_soak_keeps_what_was_measured(machine, tmp_path):
     process = started(machine, "--npus", 2, "--soak", 0.6, "--out", tmp_path / "out")
     looked, end = tmp_path / "looked", time.monotonic() + PATIENCE_S
-    while not (looked.exists() and looked.read_text().split("\n").count("info") > TABLES_AFTER_A_PART):
+    while not (
+        looked.exists() and looked.read_text().split("\n").count("info") > TABLES_AFTER_A_PART
+    ):
         assert time.monotonic() < end
         assert process.poll() is None
         time.sleep(0.05)
@@ -166,7 +182,9 @@ def soaking(processes):
     alive = []
     for each in processes:
         try:
-            alive += [each] if each.is_running() and "soak_probe.py" in " ".join(each.cmdline()) else []
+            alive += (
+                [each] if each.is_running() and "soak_probe.py" in " ".join(each.cmdline()) else []
+            )
         except psutil.Error:
             continue
     return alive

@@ -13,7 +13,17 @@ NPU_CHECKS = {
     "visible-devices", "container",
 }  # fmt: skip
 NOTHING = {}
-LATER = {"affinity", "custom-ops", "ecc", "hccl-pairs", "host-memory", "links", "stray-triton", "soak", "baseline"}
+LATER = {
+    "affinity",
+    "custom-ops",
+    "ecc",
+    "hccl-pairs",
+    "host-memory",
+    "links",
+    "stray-triton",
+    "soak",
+    "baseline",
+}
 """Checks that are younger than these recordings, which have no answers for most of them: see test_deeper.py."""
 # By machine: the verdict, what failed and what warned with words of its findings, and what was skipped.
 EXPECTED = {
@@ -91,15 +101,24 @@ def test_a_machine_without_npu_may_be_meant():
     found = report(plain("no-npu"), allow_none=True)
     assert found.verdict is Verdict.READY
     assert found.asked == "runner, without NPUs"
-    skipped = {result.id.removeprefix("runner/") for result in found.results if result.outcome is Outcome.SKIP}
+    skipped = {
+        result.id.removeprefix("runner/")
+        for result in found.results
+        if result.outcome is Outcome.SKIP
+    }
     assert skipped == NPU_CHECKS | {"device-nodes"} | LATER
 
 
 def test_a_broken_npu_is_none_that_may_be_missing():
-    assert report(plain("card-held-by-another-container"), allow_none=True).verdict is Verdict.NOT_READY
+    assert (
+        report(plain("card-held-by-another-container"), allow_none=True).verdict
+        is Verdict.NOT_READY
+    )
 
 
-@pytest.mark.parametrize(("npus", "verdict"), [(4, Verdict.READY), (8, Verdict.READY), (16, Verdict.NOT_READY)])
+@pytest.mark.parametrize(
+    ("npus", "verdict"), [(4, Verdict.READY), (8, Verdict.READY), (16, Verdict.NOT_READY)]
+)
 def test_as_many_npus_as_are_asked_for(npus, verdict):
     assert report(plain("healthy-910b3-x8"), npus=npus).verdict is verdict
 
@@ -110,4 +129,6 @@ def test_what_a_machine_has_is_noted():
     assert "CANN 9.1.0, ATB 9.1.0" in seen(found["runner/cann"])
     assert "vllm-ascend 0.23.0 (nearest)" in seen(found["runner/stack"])
     assert "--dtype float16" in seen(results(plain("310p-duo"))["runner/compute"])
-    assert "419 MB/s, so 100 GB take 4.0 min" in seen(results(plain("one-910b4-in-a-container"))["runner/disk"])
+    assert "419 MB/s, so 100 GB take 4.0 min" in seen(
+        results(plain("one-910b4-in-a-container"))["runner/disk"]
+    )

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from healthcheck.extensions.runner import npu_smi_queries
 from tests.machine.test_npu_smi import SAMPLES
 
-MAPPING = "NPU ID    Chip ID    Chip Logic ID    Chip Name\n0   0   0   Ascend 910B3\n0   1   -   Mcu\n"
+MAPPING = (
+    "NPU ID    Chip ID    Chip Logic ID    Chip Name\n0   0   0   Ascend 910B3\n0   1   -   Mcu\n"
+)
 BOARD = "  NPU ID : 0\n  Compatibility : NOK\n\n  Chip ID : 0\n  Health : OK\n\n  Chip Name : MCU\n"
 TEXTS = [*SAMPLES, MAPPING, BOARD]
 

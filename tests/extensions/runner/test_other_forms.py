@@ -50,7 +50,9 @@ def test_a_table_in_another_dress_has_the_same_chips(layout, form):
 def test_no_word_of_health_loses_a_chip(layout, health):
     chips = npu_smi.parse(info(layout, with_health(health))).chips
     assert [chip.npu for chip in chips] == list(range(8))
-    assert chips[3].health == {"NA": "unstated", "-": "unstated", "": "unstated", "ok": "OK"}.get(health, health)
+    assert chips[3].health == {"NA": "unstated", "-": "unstated", "": "unstated", "ok": "OK"}.get(
+        health, health
+    )
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -58,12 +60,15 @@ def test_a_table_that_ends_within_a_chip_says_so(layout):
     lines = info(layout, EIGHT).splitlines()
     for end in range(9, len(lines)):
         table = npu_smi.parse("\n".join(lines[:end]))
-        assert (len(table.chips), table.cut) in {(number, cut) for number in range(1, 9) for cut in (0, 1)}
+        assert (len(table.chips), table.cut) in {
+            (number, cut) for number in range(1, 9) for cut in (0, 1)
+        }
         assert table.cut == (lines[end - 1].count("OK") == 1)
 
 
 @pytest.mark.parametrize(
-    "text", ["… ret is -8005。", "failed, ret=-8005", "failed.ret is  -8005)", "(ret=4) ret is -8005"]
+    "text",
+    ["… ret is -8005。", "failed, ret=-8005", "failed.ret is  -8005)", "(ret=4) ret is -8005"],
 )
 def test_a_code_in_other_words(text):
     assert npu_smi.error_codes(text) == (-8005,)
@@ -81,7 +86,9 @@ def test_a_kind_by_its_other_names(name, kind):
 
 
 def smi(*lines, status=0):
-    return lambda m: m["commands"].update({"npu-smi info": {"status": status, "stdout": list(lines)}})
+    return lambda m: m["commands"].update(
+        {"npu-smi info": {"status": status, "stdout": list(lines)}}
+    )
 
 
 def table(rows, layout="910B", *, driver="25.5.1"):
@@ -98,8 +105,13 @@ IMPORTED = (step(step="imported", module="torch"), step(step="imported", module=
 def device(index, *, wrong=0):
     return (
         step(step="begin", index=index),
-        step(step="device", index=index, free_bytes=60 * 2**30, total_bytes=61 * 2**30, bfloat16=True),
-        *(step(step="product", index=index, kind=kind, wrong=wrong, of=4096) for kind in ("float16", "bfloat16")),
+        step(
+            step="device", index=index, free_bytes=60 * 2**30, total_bytes=61 * 2**30, bfloat16=True
+        ),
+        *(
+            step(step="product", index=index, kind=kind, wrong=wrong, of=4096)
+            for kind in ("float16", "bfloat16")
+        ),
     )
 
 
@@ -118,7 +130,9 @@ def computes(number):
 
 def adds_up(number, *more, status=0):
     said = [*(step(step="reduced", rank=rank, right=True) for rank in range(number)), *more]
-    return lambda m: m["children"].update({f"hccl_probe {number}": {"status": status, "stdout": said}})
+    return lambda m: m["children"].update(
+        {f"hccl_probe {number}": {"status": status, "stdout": said}}
+    )
 
 
 NO_DEVICE = torch(step(step="end"), count=0, status=0)
@@ -229,11 +243,19 @@ def test_a_machine_of_another_form(name):
     machine["commands"].pop("npu-smi info -m", None)
     for change in changes:
         change(machine)
-    found = {result.id.removeprefix("runner/"): result for result in report(machine, **wanted).results}
-    said = {check: seen(result) for check, result in found.items() if result.outcome is not Outcome.PASS}
-    assert {check for check, result in found.items() if result.outcome is Outcome.FAIL} == failed, said
+    found = {
+        result.id.removeprefix("runner/"): result for result in report(machine, **wanted).results
+    }
+    said = {
+        check: seen(result) for check, result in found.items() if result.outcome is not Outcome.PASS
+    }
+    assert {check for check, result in found.items() if result.outcome is Outcome.FAIL} == failed, (
+        said
+    )
     if warned is not None:
-        assert {check for check, result in found.items() if result.outcome is Outcome.WARN} == warned, said
+        assert {
+            check for check, result in found.items() if result.outcome is Outcome.WARN
+        } == warned, said
     assert not [check for check, result in found.items() if result.outcome is Outcome.ERROR]
     assert report(machine, **wanted).verdict is verdict
 

@@ -73,14 +73,19 @@ def chips(machine: Machine, text: str) -> None:
     name, health = re.findall(r"\| \d+ +(\w+) +\| (\w+)", text)[0]
     untried(machine)
     assert any(
-        re.fullmatch(r"\| 0 +910B3 +\| OK .*", line) for line in machine["commands"]["npu-smi info"]["stdout"]
+        re.fullmatch(r"\| 0 +910B3 +\| OK .*", line)
+        for line in machine["commands"]["npu-smi info"]["stdout"]
     )
-    machine["commands"]["npu-smi info"]["stdout"] = info("910B", [Row(name=name, health=health)]).split("\n")
+    machine["commands"]["npu-smi info"]["stdout"] = info(
+        "910B", [Row(name=name, health=health)]
+    ).split("\n")
 
 
 def holders(machine: Machine, text: str) -> None:
     found = re.findall(r"\| (\d+) +(\d+) +\| (\d+) +\| (\w+) +\| (\d+) +\|", text)
-    held = [(int(npu), int(chip), int(pid), name, int(memory)) for npu, chip, pid, name, memory in found]
+    held = [
+        (int(npu), int(chip), int(pid), name, int(memory)) for npu, chip, pid, name, memory in found
+    ]
     table = info("910B", [Row(used=60000 if held else 3400)], held).rstrip("\n").split("\n")
     assert text.splitlines()[1:] == table[-2:]
     machine["commands"]["npu-smi info"]["stdout"] = table
@@ -95,7 +100,9 @@ def board(machine: Machine, text: str) -> None:
 
 def home(machine: Machine, text: str) -> None:
     value = re.findall(r"(?m)^ASCEND_HOME_PATH=(.*)$", text)[0]
-    machine["variables"] |= dict.fromkeys(("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"), value or None)
+    machine["variables"] |= dict.fromkeys(
+        ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"), value or None
+    )
 
 
 def variables(machine: Machine, text: str) -> None:
@@ -109,7 +116,12 @@ def python(machine: Machine, text: str) -> None:
 def packages(machine: Machine, text: str) -> None:
     shown = dict(re.findall(r"(?m)^(vllm|vllm-ascend) +(\S+)$", text))
     edit(machine, "children|versions|stdout", "0.18.0+empty", shown["vllm"])
-    edit(machine, "children|versions|stdout", '"vllm_ascend": "0.18.0"', f'"vllm_ascend": "{shown["vllm-ascend"]}"')
+    edit(
+        machine,
+        "children|versions|stdout",
+        '"vllm_ascend": "0.18.0"',
+        f'"vllm_ascend": "{shown["vllm-ascend"]}"',
+    )
 
 
 def printed(old: str, new: str) -> Callable[[Machine, str], None]:
@@ -134,14 +146,18 @@ def product(machine: Machine, text: str) -> None:
             steps.append(line.replace('"count": 8', f'"count": {len(visible)}'))
         elif index[1] in visible:
             renumbered = line.replace(index[0], f'"index": {visible.index(index[1])}')
-            steps.append(renumbered.replace('"wrong": 0', '"wrong": 7') if index[1] == "3" else renumbered)
+            steps.append(
+                renumbered.replace('"wrong": 0', '"wrong": 7') if index[1] == "3" else renumbered
+            )
     machine["children"]["torch_probe"]["stdout"] = steps
 
 
 def free_memory(machine: Machine, text: str) -> None:
     free, total = re.findall(r"\d+", text.splitlines()[-1])
     old = '"free_bytes": 64961380352, "total_bytes": 65455301591'
-    edit(machine, "children|torch_probe|stdout", old, f'"free_bytes": {free}, "total_bytes": {total}')
+    edit(
+        machine, "children|torch_probe|stdout", old, f'"free_bytes": {free}, "total_bytes": {total}'
+    )
 
 
 def disk(machine: Machine, text: str) -> None:
@@ -238,7 +254,10 @@ SHOWN: dict[str, tuple[str, Callable[[Machine, str], None]]] = {
 def test_a_check_objects_to_its_example_and_not_to_the_repaired_one(page: catalogue.Page) -> None:
     shown = example(page)
     name, put = SHOWN[page.id]
-    for texts, outcomes in ((shown.wrong, {Outcome.FAIL, Outcome.WARN}), (shown.right, {Outcome.PASS})):
+    for texts, outcomes in (
+        (shown.wrong, {Outcome.FAIL, Outcome.WARN}),
+        (shown.right, {Outcome.PASS}),
+    ):
         machine = complete() if name == COMPLETE else plain(name)
         put(machine, texts[""])
         earlier = machine.pop("recorded", None)

@@ -65,7 +65,11 @@ def test_a_recorded_machine_is_the_machine(tmp_path):
     assert replayed.software == real.software
     assert replayed.host.disk == real.host.disk
     assert replayed.host.processors == real.host.processors
-    assert (replayed.nodes, replayed.smi.codes, replayed.present) == (real.nodes, real.smi.codes, real.present)
+    assert (replayed.nodes, replayed.smi.codes, replayed.present) == (
+        real.nodes,
+        real.smi.codes,
+        real.present,
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -73,13 +77,17 @@ def test_a_replay_gives_the_verdict_of_the_machine(replay, name):
     _, found, _ = replay(plain(name))
     machine = report(plain(name))
     assert found["verdict"] == machine.verdict.value
-    expected = {result.id.removeprefix("runner/"): result.outcome.value for result in machine.results}
+    expected = {
+        result.id.removeprefix("runner/"): result.outcome.value for result in machine.results
+    }
     assert outcomes(found) == expected
 
 
 def test_every_page_says_that_it_is_a_replay(replay, tmp_path):
     label = "REPLAY of machine.json, not of this machine"
-    status, found, printed = replay(plain("healthy-910b3-x8"), "--junit", str(tmp_path / "junit.xml"))
+    status, found, printed = replay(
+        plain("healthy-910b3-x8"), "--junit", str(tmp_path / "junit.xml")
+    )
     assert status == 0
     assert found["headline"].startswith(label)
     assert "replay of a recording" in found["asked"]
@@ -87,7 +95,9 @@ def test_every_page_says_that_it_is_a_replay(replay, tmp_path):
     for page in ("out/report.html", "out/summary.md", "junit.xml"):
         assert label in (tmp_path / page).read_text().replace("\\", ""), page
     assert found["provenance"]["recording"]["file"] == "machine.json"
-    assert not {"system", "cores", "memory_gib", "npu_devices", "machine"} & found["provenance"].keys()
+    assert (
+        not {"system", "cores", "memory_gib", "npu_devices", "machine"} & found["provenance"].keys()
+    )
 
 
 def test_a_trial_that_was_not_recorded_is_skipped_and_leaves_the_verdict_open(replay):
@@ -99,7 +109,9 @@ def test_a_trial_that_was_not_recorded_is_skipped_and_leaves_the_verdict_open(re
     skipped = {name for name, outcome in outcomes(found).items() if outcome == "skip"}
     assert {"torch-npu", "compute", "hccl", "hccl-pairs", "soak"} <= skipped
     assert "the recording does not have this trial" in printed
-    assert "Next: record that machine again: npu-adapter runner --save machine.json" in " ".join(printed.split())
+    assert "Next: record that machine again: npu-adapter runner --save machine.json" in " ".join(
+        printed.split()
+    )
 
 
 @pytest.mark.parametrize(
@@ -241,7 +253,9 @@ def test_addresses_accounts_and_containers_are_removed(tmp_path, monkeypatch):
     entry = Entry(path="/dev/davinci0", owner="alice", group="corp-team")
     holders = (Listener(address="10.1.2.3", port=8000), Listener(address="0.0.0.0", port=8000))
     group = "0::/kubepods/pod1234abcd_1234_abcd_5678_1234567890ab/cri-containerd-" + "0f" * 32
-    user = Output(status=0, stdout="uid=1000(alice) gid=7(corp team) groups=7(corp team),1000(HwHiAiUser)")
+    user = Output(
+        status=0, stdout="uid=1000(alice) gid=7(corp team) groups=7(corp team),1000(HwHiAiUser)"
+    )
     monkeypatch.setattr(RealWholeMachine, "paths", lambda *_: (entry,))
     monkeypatch.setattr(RealWholeMachine, "port_holders", lambda *_: holders)
     monkeypatch.setattr(RealWholeMachine, "read", lambda *_: group)
@@ -305,7 +319,10 @@ def test_a_recording_keeps_to_a_size(tmp_path):
         ('{"schema": 1', "is not a recording of runner --save"),
         ('{"asked": {"level": 9}}', "Invalid enum value 9"),
         ('{"spaces": {".": {"total_bytes": 1e400, "free_bytes": 1}}}', "is not a recording"),
-        ('{"spaces": {".": {"total_bytes": 99999999999999999999, "free_bytes": 1}}}', "is not a recording"),
+        (
+            '{"spaces": {".": {"total_bytes": 99999999999999999999, "free_bytes": 1}}}',
+            "is not a recording",
+        ),
         ('{"paths": {"/dev/x": [null]}}', "is not a recording"),
         ('{"variables": {"HOME": "\\ud800"}}', "is not a recording"),
         ("\x00\x7fELF", "is not a recording"),
@@ -323,7 +340,11 @@ def test_what_is_no_recording_is_refused_in_words(text, words, tmp_path, capsys)
 
 def test_a_recording_that_is_too_long_or_absent(tmp_path, capsys):
     (tmp_path / "long.json").write_bytes(b" " * (MAX_FILE_BYTES + 1))
-    for name, words in (("long.json", "is longer than"), ("absent.json", "is not a file"), (".", "is not a file")):
+    for name, words in (
+        ("long.json", "is longer than"),
+        ("absent.json", "is not a file"),
+        (".", "is not a file"),
+    ):
         assert main(["runner", "--replay", str(tmp_path / name)]) == 2
         assert words in " ".join(capsys.readouterr().err.split())
 
@@ -348,7 +369,8 @@ def test_no_recorded_text_controls_the_terminal_or_a_runner(replay):
     hostile = "\x1b]0;owned\x07\u202e::error::x ##[error]y"
     machine["about"] = machine["kit"] = machine["at"] = hostile
     machine["children"]["torch_probe"]["stdout"] = [
-        "@npu-adapter " + json.dumps({"step": "error", "at": hostile, "during": "import", "text": hostile})
+        "@npu-adapter "
+        + json.dumps({"step": "error", "at": hostile, "during": "import", "text": hostile})
     ]
     _, _, printed = replay(machine, "--verbose")
     assert "::error::x" in printed
@@ -387,7 +409,9 @@ def test_no_file_breaks_a_replay(data, tmp_path, capsys):
         _replace_somewhere(machine, data)
     file = tmp_path / "machine.json"
     file.write_text(json.dumps(machine))
-    status = main(["runner", "--replay", str(file), "--level", "3", "--json", str(tmp_path / "report.json")])
+    status = main(
+        ["runner", "--replay", str(file), "--level", "3", "--json", str(tmp_path / "report.json")]
+    )
     capsys.readouterr()
     assert status in {0, 1, 2, 3}, file.read_text()[:3000]
     if status != 2:

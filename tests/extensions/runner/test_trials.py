@@ -28,7 +28,9 @@ def told(tmp_path, monkeypatch):
     (tmp_path / "meeting").mkdir()
 
     def tell(**behaviour):
-        monkeypatch.setenv("TORCH_STUBS", json.dumps({"meeting": str(tmp_path / "meeting"), **behaviour}))
+        monkeypatch.setenv(
+            "TORCH_STUBS", json.dumps({"meeting": str(tmp_path / "meeting"), **behaviour})
+        )
         return folder
 
     tell()
@@ -61,14 +63,20 @@ def test_every_pair_is_tried_once(told, world):
     found = pairs(world)
     expected = sorted(itertools.combinations(range(world), 2))
     assert sorted(pair.devices for pair in found.each) == expected
-    assert all(sorted(pair.right) == list(pair.devices) and len(pair.seconds) == 3 for pair in found.each)
+    assert all(
+        sorted(pair.right) == list(pair.devices) and len(pair.seconds) == 3 for pair in found.each
+    )
     assert not found.errors
 
 
 def test_a_device_that_gets_another_sum_is_wrong_in_each_of_its_pairs(told):
     told(wrong_rank=1)
     found = pairs(3)
-    assert {pair.devices: pair.wrong for pair in found.each} == {(0, 1): (1,), (0, 2): (), (1, 2): (1,)}
+    assert {pair.devices: pair.wrong for pair in found.each} == {
+        (0, 1): (1,),
+        (0, 2): (),
+        (1, 2): (1,),
+    }
 
 
 def test_a_pair_that_does_not_meet_is_named(told):
@@ -92,7 +100,9 @@ def npu_smi(folder, body):
 
 
 def test_a_soak_of_two_devices(told, tmp_path):
-    (tmp_path / "table").write_text(info("A3", [Row(npu=0), Row(npu=0, chip=1)], [(0, 0, 42, "python3", 500)]))
+    (tmp_path / "table").write_text(
+        info("A3", [Row(npu=0), Row(npu=0, chip=1)], [(0, 0, 42, "python3", 500)])
+    )
     found = soak(npu_smi(told(), f"cat {tmp_path}/table"))
     assert found.output.status == 0
     assert found.lasted_s >= 2.5
@@ -114,7 +124,8 @@ def test_a_soak_finds_the_device_that_is_wrong(told):
 
 
 @pytest.mark.parametrize(
-    "tool", ["echo 'dcmi module initialize failed. ret is -8005'; exit 1", "head -c 5000000 /dev/zero"]
+    "tool",
+    ["echo 'dcmi module initialize failed. ret is -8005'; exit 1", "head -c 5000000 /dev/zero"],
 )
 def test_a_soak_does_without_a_table(told, tool):
     found = soak(npu_smi(told(), tool), seconds=1, count=1)

@@ -142,7 +142,11 @@ def write(folder: Path) -> Path:
     (folder / "vllm_ascend").mkdir()
     (folder / "vllm_ascend" / "__init__.py").write_text("", encoding="utf-8")
     (folder / "vllm_ascend" / "vllm_ascend_C.py").write_text(OPERATORS, encoding="utf-8")
-    for name, version in (("torch", "2.9.0"), ("torch_npu", "2.9.0.post1"), ("vllm_ascend", "0.18.0")):
+    for name, version in (
+        ("torch", "2.9.0"),
+        ("torch_npu", "2.9.0.post1"),
+        ("vllm_ascend", "0.18.0"),
+    ):
         info = folder / f"{name}-{version}.dist-info"
         info.mkdir()
         text = f"Metadata-Version: 2.1\nName: {name.replace('_', '-')}\nVersion: {version}\n"

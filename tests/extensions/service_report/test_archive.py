@@ -18,7 +18,9 @@ from healthcheck.extensions.service_report.archive import open_reports
 from tests.extensions.service_report.made_reports import HALF, zipped
 
 
-def test_a_zip_and_a_folder_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_zip_and_a_folder_say_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name, data in HALF.items():
         (tmp_path / "folder" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "folder" / name).write_bytes(data)
@@ -29,7 +31,11 @@ def test_a_zip_and_a_folder_say_the_same(tmp_path: Path, capsys: pytest.CaptureF
         outputs.append((capsys.readouterr().out, (tmp_path / "r.json").read_text()))
     assert outputs[0] == outputs[1]
     stored = json.loads(outputs[0][1])["tasks"][0]
-    true = {entry["name"]: entry for entry in stored["true"] if entry["question"] == "problems like these"}
+    true = {
+        entry["name"]: entry
+        for entry in stored["true"]
+        if entry["question"] == "problems like these"
+    }
     assert stored["printed"]["pass@5"] == stored["recomputed_as_aisbench"]["pass@5"] == "100.00"
     assert true["pass@5"]["value"] == true["cons@5"]["value"] == 0.5
     assert true["pass@5"]["low"] < 0.5 < true["pass@5"]["high"]
@@ -41,7 +47,9 @@ def test_a_report_of_the_platform_has_its_job_as_the_top_folder(
 ) -> None:
     path = zipped(tmp_path / "report.zip", HALF, root="ee9480acbbac4d4aa190a124d5ddf39c/")
     assert main(["read", str(path)]) == 0
-    assert capsys.readouterr().out.startswith("ee9480acbbac4d4aa190a124d5ddf39c/vllm-api-stream-chat on gsm8k")
+    assert capsys.readouterr().out.startswith(
+        "ee9480acbbac4d4aa190a124d5ddf39c/vllm-api-stream-chat on gsm8k"
+    )
 
 
 def test_nothing_is_written_where_the_report_lies(tmp_path: Path) -> None:
@@ -81,7 +89,9 @@ def test_hostile_names_are_passed_over(tmp_path: Path, sabotage: Sabotage, reaso
     }
 
 
-def test_a_bomb_is_refused_by_what_it_unpacks_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bomb_is_refused_by_what_it_unpacks_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(archive, "MAX_TOTAL_BYTES", 10_000_000)
     path = zipped(tmp_path / "a.zip", {"predictions/m/d.jsonl": b"0" * 10_000_001})
     assert path.stat().st_size < 20_000

@@ -34,9 +34,15 @@ def unpacking_to(path: Path, method: int, piece: bytes, times: int) -> Path:
     [
         (zipfile.ZIP_BZIP2, bytes(2**20), 100, "not packed with deflate"),
         pytest.param(
-            zipfile.ZIP_BZIP2, b'{"id":1}\n' * 100_000, 30, "not packed with deflate", marks=pytest.mark.slow
+            zipfile.ZIP_BZIP2,
+            b'{"id":1}\n' * 100_000,
+            30,
+            "not packed with deflate",
+            marks=pytest.mark.slow,
         ),
-        pytest.param(zipfile.ZIP_LZMA, bytes(2**20), 200, "not packed with deflate", marks=pytest.mark.slow),
+        pytest.param(
+            zipfile.ZIP_LZMA, bytes(2**20), 200, "not packed with deflate", marks=pytest.mark.slow
+        ),
         (zipfile.ZIP_DEFLATED, b'{"id":1}\n' * 100_000, 200, "holds more than"),
         (zipfile.ZIP_DEFLATED, b'{"id":1}\n' * 100_000, 7, f"holds more than {MAX_LINES} lines"),
         (zipfile.ZIP_DEFLATED, b"\n" * 2**20, 60, f"holds more than {MAX_LINES} lines"),
@@ -54,15 +60,22 @@ FILES = {
     "records": (PREDICTIONS, b'{"id":1}\n' * (MAX_LINES - 1)),
     "a record of lists": (PREDICTIONS, b'{"id":1,"gold":[' + b"[]," * 1_300_000 + b"[]]}\n"),
     "records of lists": (PREDICTIONS, (b'{"id":1,"gold":[' + b"[]," * 99_000 + b"[]]}\n") * 200),
-    "astral texts": (PREDICTIONS, WITH_GOLD % (1, "\U0001f389".encode() + b"</think>" + b"a" * 600_000) * 100),
+    "astral texts": (
+        PREDICTIONS,
+        WITH_GOLD % (1, "\U0001f389".encode() + b"</think>" + b"a" * 600_000) * 100,
+    ),
     "astral errors": (
         PREDICTIONS,
-        (b'{"id":1,"success":false,"error_info":"\xf0\x9f\x8e\x89' + b"a" * 500 + b'"}\n') * 100_000,
+        (b'{"id":1,"success":false,"error_info":"\xf0\x9f\x8e\x89' + b"a" * 500 + b'"}\n')
+        * 100_000,
     ),
     "a line of objects": (PREDICTIONS, b"[" + b"{}," * 5_000_000 + b"{}]"),
     "details": ("results/m/gsm8k.json", b'{"details":[' + b'"a",' * 4_000_000 + b"1]}"),
     "a configuration": ("configs/a.py", b"a=[" + b"1," * 1_999_000 + b"]"),
-    "data sets": ("summary/summary_1.csv", b"dataset,version,metric,mode,m\n" + b"d,v,a,g,1\n" * 100_000),
+    "data sets": (
+        "summary/summary_1.csv",
+        b"dataset,version,metric,mode,m\n" + b"d,v,a,g,1\n" * 100_000,
+    ),
     "models": (
         "summary/summary_1.csv",
         b"dataset,version,metric,mode" + b",m" * 10**6 + b"\nd,v,a,g" + b",1" * 10**6,
@@ -106,10 +119,14 @@ def test_figures_that_nothing_explains_are_not_tried_for_ever(tmp_path: Path) ->
     assert "evaluate again" in done.stdout
 
 
-def test_a_line_beyond_the_bound_is_damaged_and_the_others_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_beyond_the_bound_is_damaged_and_the_others_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(lines, "MAX_LINE_BYTES", 1000)
     name = "predictions/vllm-api-stream-chat/gsm8k.jsonl"
-    reading = reading_of({**HALF, name: HALF[name] + WITH_GOLD % (3, b"x" * 1000) + WITH_GOLD % (3, b"x" * 900)})
+    reading = reading_of(
+        {**HALF, name: HALF[name] + WITH_GOLD % (3, b"x" * 1000) + WITH_GOLD % (3, b"x" * 900)}
+    )
     assert (len(reading.task.answered), reading.task.damaged_lines) == (41, 1)
     assert "1 lines of predictions are damaged" in said(reading)
     assert f"in {name}" in said(reading)
@@ -118,4 +135,6 @@ def test_a_line_beyond_the_bound_is_damaged_and_the_others_count(monkeypatch: py
 def test_more_tasks_than_any_report_has_are_refused() -> None:
     rows = "".join(f"d{number},v,accuracy,gen,1\n" for number in range(MAX_TASKS + 1))
     with pytest.raises(UsageError, match=f"{MAX_TASKS + 2} data sets and models"):
-        reading_of({**HALF, "summary/summary_9.csv": f"dataset,version,metric,mode,m\n{rows}".encode()})
+        reading_of(
+            {**HALF, "summary/summary_9.csv": f"dataset,version,metric,mode,m\n{rows}".encode()}
+        )

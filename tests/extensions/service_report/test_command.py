@@ -30,7 +30,10 @@ def right(tmp_path: Path) -> str:
 
 @pytest.mark.process
 def test_the_help_names_every_status_and_no_other(log: Path, right: str, tmp_path: Path) -> None:
-    own, dashes = tmp_path / "report.json", tmp_path / "report" / "summary" / "summary_20260101_000000.csv"
+    own, dashes = (
+        tmp_path / "report.json",
+        tmp_path / "report" / "summary" / "summary_20260101_000000.csv",
+    )
     own.write_bytes(machine.render(reports.report()))
     dashes.parent.mkdir(parents=True)
     dashes.write_text("dataset,version,metric,mode,vllm-api-stream-chat\narithmetic,-,-,-,-\n")
@@ -55,10 +58,13 @@ def test_as_a_process_it_reads_a_report(right: str) -> None:
 @pytest.mark.process
 def test_json_is_the_same_everywhere(right: str, tmp_path: Path) -> None:
     assert (
-        "there is no folder nope; make it first" in ran("read", right, "--json", "nope/x.json", cwd=tmp_path).stderr
+        "there is no folder nope; make it first"
+        in ran("read", right, "--json", "nope/x.json", cwd=tmp_path).stderr
     )
     assert ran("read", right, "--json", "x.json", cwd=tmp_path).returncode == 0
-    assert json.loads(ran("read", right, "--json", "-").stdout) == json.loads((tmp_path / "x.json").read_text())
+    assert json.loads(ran("read", right, "--json", "-").stdout) == json.loads(
+        (tmp_path / "x.json").read_text()
+    )
 
 
 def test_a_path_that_is_none_is_named() -> None:

@@ -46,7 +46,9 @@ def test_lines_that_are_there_twice_or_too_often_are_told() -> None:
         reading_of({**HALF, PREDICTIONS: HALF[PREDICTIONS] * 2})
     )
     more = b"".join(json.dumps(line | {"uuid": None}).encode() + b"\n" for line in LINES * 2)
-    assert "40 predictions are more than 5 of a problem" in said(reading_of({**HALF, PREDICTIONS: more}))
+    assert "40 predictions are more than 5 of a problem" in said(
+        reading_of({**HALF, PREDICTIONS: more})
+    )
 
 
 def test_what_is_missing_from_a_damaged_file_is_not_laid_at_the_servers_door() -> None:
@@ -72,24 +74,35 @@ def test_a_right_answer_is_known_from_the_other_samples_of_its_problem() -> None
     reading = reading_of({**HALF, PREDICTIONS: some})
     assert (reading.emulated, said(reading)) == (reading_of(HALF).emulated, said(reading_of(HALF)))
     none = put(*(line if line["id"] else line | {"gold": ""} for line in LINES))
-    assert "5 predictions have none (gold), and count as wrong" in said(reading_of({**HALF, PREDICTIONS: none}))
+    assert "5 predictions have none (gold), and count as wrong" in said(
+        reading_of({**HALF, PREDICTIONS: none})
+    )
 
 
 @pytest.mark.parametrize("text", [b'{"avg@5": NaN}', b'{"avg@5": 50.0', b"[]"])
 def test_a_results_file_that_cannot_be_read_is_told(text: bytes) -> None:
-    assert "no whole JSON object" in said(reading_of({**HALF, "results/vllm-api-stream-chat/gsm8k.json": text}))
+    assert "no whole JSON object" in said(
+        reading_of({**HALF, "results/vllm-api-stream-chat/gsm8k.json": text})
+    )
 
 
-def test_predictions_that_were_lost_after_the_figures_were_made_are_no_fault_of_the_server() -> None:
+def test_predictions_that_were_lost_after_the_figures_were_made_are_no_fault_of_the_server() -> (
+    None
+):
     assert "figures were made from some" in said(reading_of({**HALF, PREDICTIONS: b""}))
 
 
-@pytest.mark.parametrize("change", [lambda d: b"\xef\xbb\xbf" + d, lambda d: d.replace(b"\n", b"\r\n")])
+@pytest.mark.parametrize(
+    "change", [lambda d: b"\xef\xbb\xbf" + d, lambda d: d.replace(b"\n", b"\r\n")]
+)
 def test_what_an_editor_does_to_files_does_not_matter(
     tmp_path: Path, change: Callable[[bytes], bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:
     printed = []
-    for name, files in (("a.zip", HALF), ("b.zip", {name: change(data) for name, data in HALF.items()})):
+    for name, files in (
+        ("a.zip", HALF),
+        ("b.zip", {name: change(data) for name, data in HALF.items()}),
+    ):
         assert main(["read", str(zipped(tmp_path / name, files))]) == 0
         printed.append(capsys.readouterr().out)
     assert printed[0] == printed[1]
@@ -99,7 +112,10 @@ def test_a_column_says_printed_only_where_something_was_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bare = {name: data for name, data in HALF.items() if name == PREDICTIONS}
-    for name, files, title in (("a.zip", HALF, "AISBench printed"), ("b.zip", bare, "AISBench would print")):
+    for name, files, title in (
+        ("a.zip", HALF, "AISBench printed"),
+        ("b.zip", bare, "AISBench would print"),
+    ):
         assert main(["read", str(zipped(tmp_path / name, files))]) == 0
         assert capsys.readouterr().out.splitlines()[3].strip().startswith(title)
 
@@ -107,7 +123,9 @@ def test_a_column_says_printed_only_where_something_was_printed(
 def test_averages_of_the_answered_requests_stand_in_the_row_of_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    report = zipped(tmp_path / "r.zip", made([[RIGHT] * 5] * 19 + [[RIGHT, None, None, RIGHT, RIGHT]]))
+    report = zipped(
+        tmp_path / "r.zip", made([[RIGHT] * 5] * 19 + [[RIGHT, None, None, RIGHT, RIGHT]])
+    )
     assert main(["read", str(report)]) == 0
     rows = {line.split("  ")[0]: line for line in capsys.readouterr().out.splitlines()}
     assert rows["avg@5"].count("[") == rows["accuracy (5 runs average)"].count("[") == 3
@@ -134,7 +152,17 @@ json_values = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                ["id", "correct", "details", "prediction", "gold", "answer", "uuid", "avg@5", "success"]
+                [
+                    "id",
+                    "correct",
+                    "details",
+                    "prediction",
+                    "gold",
+                    "answer",
+                    "uuid",
+                    "avg@5",
+                    "success",
+                ]
             ),
             inner,
             max_size=4,
@@ -146,7 +174,9 @@ json_values = st.recursive(
 
 @given(
     st.dictionaries(
-        st.sampled_from(sorted(n for n in HALF if "json" in n)), st.lists(json_values, max_size=4), min_size=1
+        st.sampled_from(sorted(n for n in HALF if "json" in n)),
+        st.lists(json_values, max_size=4),
+        min_size=1,
     )
 )
 def test_no_json_breaks_the_reader(files: dict[str, list[object]]) -> None:
@@ -172,5 +202,7 @@ def test_what_is_no_printed_figure_is_ignored(value: str) -> None:
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e400", "120.00", "-5.00"])
 def test_a_summary_alone_may_hold_anything(value: str) -> None:
     rows = "".join(f"d,v,{name}@5,gen,{value}\n" for name in ("avg", "pass", "cons"))
-    reading = reading_of({"summary/summary_1.csv": b"dataset,version,metric,mode,m\n" + rows.encode()})
+    reading = reading_of(
+        {"summary/summary_1.csv": b"dataset,version,metric,mode,m\n" + rows.encode()}
+    )
     assert "there are none" in said(reading)

@@ -33,7 +33,11 @@ MESSAGES = st.recursive(
         ),
         st.tuples(st.integers(0, 3), inner).map(
             lambda pair: plural(
-                "; {n} warning: {listed}", "; {n} warnings: {listed}", pair[0], n=pair[0], listed=pair[1]
+                "; {n} warning: {listed}",
+                "; {n} warnings: {listed}",
+                pair[0],
+                n=pair[0],
+                listed=pair[1],
             )
         ),
         NUMBERS.map(lambda number: msg("{number:.1f} %", number=number)),
@@ -88,9 +92,12 @@ def test_why_a_run_ended_or_is_not_ready_is_read_back(reason, tmp_path: Path) ->
 def test_a_report_without_templates_is_read_as_it_is(tmp_path: Path) -> None:
     folder.write(tmp_path, reports.report())
     file = tmp_path / folder.JSON
-    older = {key: value for key, value in json.loads(file.read_bytes()).items() if key != "messages"}
+    older = {
+        key: value for key, value in json.loads(file.read_bytes()).items() if key != "messages"
+    }
     older["checks"] = [
-        {key: value for key, value in check.items() if key != "messages"} for check in older["checks"]
+        {key: value for key, value in check.items() if key != "messages"}
+        for check in older["checks"]
     ]
     for check in older["checks"]:
         for finding in check["evidence"]:
@@ -121,7 +128,9 @@ def test_a_record_that_says_something_else_is_not_believed(recorded) -> None:
     assert found == "port 8000"
 
 
-@rows("text", ["", "{", "[]", "{}", '{"schema": 2}', '{"schema": 1, "verdict": "ready", "checks": 5}'])
+@rows(
+    "text", ["", "{", "[]", "{}", '{"schema": 2}', '{"schema": 1, "verdict": "ready", "checks": 5}']
+)
 def test_what_is_no_report_is_refused(text: str, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     file.write_text(text)

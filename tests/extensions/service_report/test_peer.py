@@ -22,7 +22,14 @@ from tests.support.aisbench import AISBench
 pytestmark = [pytest.mark.peer, pytest.mark.timeout(900)]
 SAMPLES = 5
 SETTINGS = ProbeSettings(
-    url="", problems=24, samples=SAMPLES, seed=3, full=True, concurrency=1, max_tokens=512, temperature=0.7
+    url="",
+    problems=24,
+    samples=SAMPLES,
+    seed=3,
+    full=True,
+    concurrency=1,
+    max_tokens=512,
+    temperature=0.7,
 )
 CASES = {
     "even": (dict.fromkeys(("easy", "medium", "hard"), 0.7), 0.0),
@@ -62,6 +69,10 @@ def test_the_client_and_the_kit_see_the_same_samples_and_figures(tmp_path: Path,
     samples = sorted(run.samples, key=lambda sample: (sample.problem, sample.repeat))
     ours = (export.client_reading(run.problems[sample.problem], sample) for sample in samples)
     assert answers == [read and read[1] for read in ours]
-    results = json.loads((theirs / "results/vllm-api-stream-chat/arithmetic.json").read_text("utf-8"))
-    assert {name: results[name] for name in export.client_figures(run)} == export.client_figures(run)
+    results = json.loads(
+        (theirs / "results/vllm-api-stream-chat/arithmetic.json").read_text("utf-8")
+    )
+    assert {name: results[name] for name in export.client_figures(run)} == export.client_figures(
+        run
+    )
     assert export.client_column(run) == reading.task.printed == reading.emulated

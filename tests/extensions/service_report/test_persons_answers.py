@@ -17,9 +17,12 @@ def report(texts: list[list[str]], answers: list[list[str]]) -> dict[str, bytes]
     files = made(texts, golds=["?"] * len(texts))
     lines = [json.loads(line) for line in files[PREDICTIONS].splitlines()]
     for line in lines:
-        line["gold"] = [{"answer": said, "answer_id": place} for place, said in enumerate(answers[line["id"]])]
+        line["gold"] = [
+            {"answer": said, "answer_id": place} for place, said in enumerate(answers[line["id"]])
+        ]
     scores = [
-        [client_soft(text, persons(*given))[1] for text in row] for row, given in zip(texts, answers, strict=True)
+        [client_soft(text, persons(*given))[1] for text in row]
+        for row, given in zip(texts, answers, strict=True)
     ]
     results = client_results([[int(score > 0.5) for score in row] for row in scores], scores)
     return {

@@ -13,7 +13,14 @@ from healthcheck.cli import main
 from healthcheck.extensions.service_report.reading import true_matrix
 from healthcheck.extensions.service_report.remarks import reasoning_cut_off
 from healthcheck.stages.probe.aisbench.client_results import client_groups, client_results
-from tests.extensions.service_report.made_reports import RIGHT, WRONG, made, reading_of, said, zipped
+from tests.extensions.service_report.made_reports import (
+    RIGHT,
+    WRONG,
+    made,
+    reading_of,
+    said,
+    zipped,
+)
 
 
 def test_hidden_failures_are_counted_named_and_taken_out() -> None:
@@ -40,7 +47,9 @@ def test_problems_without_any_prediction_are_found_from_the_printed_figures() ->
 def test_figures_that_do_not_follow_from_the_predictions_are_called_out() -> None:
     files = made([[RIGHT] * 5, [WRONG] * 5] * 4)
     stale = made([[RIGHT] * 5, [RIGHT, WRONG, WRONG, WRONG, WRONG]] * 4)
-    files["results/vllm-api-stream-chat/gsm8k.json"] = stale["results/vllm-api-stream-chat/gsm8k.json"]
+    files["results/vllm-api-stream-chat/gsm8k.json"] = stale[
+        "results/vllm-api-stream-chat/gsm8k.json"
+    ]
     assert "but its predictions give" in said(reading_of(files))
     assert "differ between the newest summary and results" in said(reading_of(files))
 
@@ -105,7 +114,8 @@ def test_nothing_is_said_about_a_sound_report() -> None:
 def test_dumped_groups_give_the_truth_of_data_that_cannot_be_regraded() -> None:
     matrix = [[1] * 5, [0] * 5] * 4
     details = [
-        {"example_abbr": f"d_{i}", "correct": [bool(x) for x in row]} for i, row in enumerate(client_groups(matrix))
+        {"example_abbr": f"d_{i}", "correct": [bool(x) for x in row]}
+        for i, row in enumerate(client_groups(matrix))
     ]
     results = json.dumps({**client_results(matrix), "details": details}).encode()
     files = made([["a yellow bus"] * 5] * 8, golds=["bus"] * 8, results=client_results(matrix))

@@ -23,15 +23,22 @@ GOLDEN_TRUTH = {
 def test_golden_reports_are_read_and_put_right(
     run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["read", str(recording(f"aisbench-golden/{run}")), "--json", str(tmp_path / "r.json")]) == 0
+    assert (
+        main(["read", str(recording(f"aisbench-golden/{run}")), "--json", str(tmp_path / "r.json")])
+        == 0
+    )
     (task,) = json.loads((tmp_path / "r.json").read_text())["tasks"]
     true = {entry["name"]: 100 * entry["value"] for entry in task["true"]}
-    assert tuple(true[f"{name}@5"] for name in ("avg", "pass", "cons")) == pytest.approx(GOLDEN_TRUTH[run])
+    assert tuple(true[f"{name}@5"] for name in ("avg", "pass", "cons")) == pytest.approx(
+        GOLDEN_TRUTH[run]
+    )
     assert task["printed"] == task["recomputed_as_aisbench"]
     assert task["problems_implied_by_printed_figures"] == 0
     assert "AISBench printed" in capsys.readouterr().out
 
 
-def test_the_golden_run_of_failures_only_is_inconclusive(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_golden_run_of_failures_only_is_inconclusive(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["read", str(recording("aisbench-golden/v3.1.20260630_failall"))]) == 3
     assert "every request failed" in " ".join(capsys.readouterr().out.split())

@@ -75,7 +75,9 @@ def command(out: Path, *more: str) -> list[str]:
     ]
 
 
-def test_the_report_of_the_client_is_read(stand_in: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_of_the_client_is_read(
+    stand_in: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     reports(stand_in)
     assert main(command(stand_in / "out", "--json", "-")) == 0
     told = json.loads(capsys.readouterr().out)
@@ -94,7 +96,9 @@ def test_a_client_that_reports_nothing_is_an_error_with_its_last_words(
     assert "\x1b" not in said
 
 
-def test_what_it_measured_before_the_deadline_is_read(stand_in: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_it_measured_before_the_deadline_is_read(
+    stand_in: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     reports(stand_in)
     (stand_in / "stays").touch()
     assert main(command(stand_in / "out", "--client-deadline", "3")) == 3
@@ -106,7 +110,9 @@ def test_ctrl_c_leaves_no_process_and_keeps_what_was_measured(stand_in: Path) ->
     reports(stand_in)
     (stand_in / "stays").touch()
     words = [sys.executable, "-I", "-m", "healthcheck", *command(stand_in / "out")]
-    with subprocess.Popen(words, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as kit:
+    with subprocess.Popen(
+        words, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as kit:
         until = time.monotonic() + 60
         while not (stand_in / "model").exists() and time.monotonic() < until:
             time.sleep(0.1)
@@ -118,7 +124,9 @@ def test_ctrl_c_leaves_no_process_and_keeps_what_was_measured(stand_in: Path) ->
     assert not Path(f"/proc/{(stand_in / 'pid').read_text()}").exists()
 
 
-def test_without_it_a_line_says_how_to_get_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_without_it_a_line_says_how_to_get_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     assert main(["probe", URL, "--client", "aisbench", "--out", str(tmp_path / "out")]) == 2
     assert "pip install ais-bench-benchmark" in capsys.readouterr().err
 
@@ -140,8 +148,12 @@ def test_what_the_client_has_not_is_refused(
 
 @pytest.mark.peer
 @pytest.mark.timeout(300)
-def test_the_real_client_measures_the_simulated_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert (ENVIRONMENT / "ready").is_file(), "there is no .venv-aisbench: run `make test-engines`, which makes it"
+def test_the_real_client_measures_the_simulated_server(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (ENVIRONMENT / "ready").is_file(), (
+        "there is no .venv-aisbench: run `make test-engines`, which makes it"
+    )
     answers = {each.question: each.answer for each in bank(ProbeSettings(url="", problems=8))}
     with Simulator(Behaviour(answers=answers)) as server:
         words = [word.replace(URL, server.url) for word in command(tmp_path / "out")]

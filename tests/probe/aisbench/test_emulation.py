@@ -50,7 +50,10 @@ def test_results_are_those_of_its_own_arithmetic(matrix: list[list[int]]) -> Non
     counts = [int(c) for c in groups.sum(1)]
     assert client_groups(matrix) == tuple(map(tuple, groups.tolist()))
     assert list(results.items()) == [
-        (f"accuracy ({n} runs average)", float(numpy.mean([100 * int(sum(row)) / problems for row in replicas]))),
+        (
+            f"accuracy ({n} runs average)",
+            float(numpy.mean([100 * int(sum(row)) / problems for row in replicas])),
+        ),
         (f"avg@{n}", float(100 * numpy.mean([c / n for c in counts]))),
         (f"pass@{n}", float(100 * numpy.mean([1.0 if c else 0.0 for c in counts]))),
         (f"cons@{n}", float(100 * numpy.mean([1.0 if c > n / 2 else 0.0 for c in counts]))),
@@ -109,11 +112,15 @@ def test_uneven_rows_and_nothing_at_all_are_refused() -> None:
         ("18.50", "#### 18.5", "18.50", False),
     ],
 )
-def test_the_clients_grader_errors_included(text: str, gold: str, extracted: str, correct: bool) -> None:
+def test_the_clients_grader_errors_included(
+    text: str, gold: str, extracted: str, correct: bool
+) -> None:
     assert client_grade(text, gold) == (extracted, correct)
 
 
-pieces = st.lists(st.sampled_from([*"<think>/ 0123.-,Q:", "<think>", "</think>", "Question:"])).map("".join)
+pieces = st.lists(st.sampled_from([*"<think>/ 0123.-,Q:", "<think>", "</think>", "Question:"])).map(
+    "".join
+)
 
 
 @given(pieces)
@@ -147,6 +154,11 @@ def test_an_answer_in_words_is_not_held_against_the_grader_of_numbers(
 ) -> None:
     _, mark, final = answer.rpartition("#### ")
     problem = Problem(
-        id="1", family="gsm8k" if mark else "qa", tier="", question="?", answer=final, worked=answer if mark else ""
+        id="1",
+        family="gsm8k" if mark else "qa",
+        tier="",
+        question="?",
+        answer=final,
+        worked=answer if mark else "",
     )
     assert client_reading(problem, Sample(order=0, problem=0, repeat=0, text=text)) == read

@@ -24,10 +24,14 @@ SCORE = (
 
 
 def persons(*answers: str) -> tuple[Reference, ...]:
-    return tuple(Reference(identity=str(place), answer=answer) for place, answer in enumerate(answers))
+    return tuple(
+        Reference(identity=str(place), answer=answer) for place, answer in enumerate(answers)
+    )
 
 
-@pytest.mark.parametrize(("matches", "score"), [(0, 0.0), (1, 0.3), (2, 0.6), (3, 0.9), (4, 1.0), (10, 1.0)])
+@pytest.mark.parametrize(
+    ("matches", "score"), [(0, 0.0), (1, 0.3), (2, 0.6), (3, 0.9), (4, 1.0), (10, 1.0)]
+)
 def test_the_scores_of_the_reference(matches: int, score: float) -> None:
     others = [f"other{place}" for place in range(10 - matches)]
     assert client_soft("Stop\n", persons(*["stop"] * matches, *others))[1] == pytest.approx(score)
@@ -36,7 +40,11 @@ def test_the_scores_of_the_reference(matches: int, score: float) -> None:
 @rows(
     ("text", "references", "score"),
     [
-        ("the two dogs!", ["2 dogs", "2 dogs", "2 dogs", "2 dogs", "cat"], 1.0),  # articles, numbers, punctuation
+        (
+            "the two dogs!",
+            ["2 dogs", "2 dogs", "2 dogs", "2 dogs", "cat"],
+            1.0,
+        ),  # articles, numbers, punctuation
         ("stop", ["STOP"] * 5, 0.0),  # a capital of a reference never matches
         ("v1.2", ["v1.2"] * 5, 1.0),  # a full stop inside a number stays
         ("Dont walk", ["don't walk"] * 5, 1.0),  # it mends the prediction
@@ -91,6 +99,8 @@ def test_the_clients_own_grader_gives_the_same_scores(tmp_path: Path) -> None:
     subprocess.run([ENVIRONMENT / "bin/python", "-c", SCORE, *paths], check=True, cwd=tmp_path)
     theirs = json.loads((tmp_path / "scores.json").read_text())
     for (text, refs), (accuracy, correct) in zip(cases, theirs, strict=True):
-        given = tuple(Reference(identity=str(ref.get("answer_id")), answer=ref["answer"]) for ref in refs)
+        given = tuple(
+            Reference(identity=str(ref.get("answer_id")), answer=ref["answer"]) for ref in refs
+        )
         score = client_soft(text, given)[1]
         assert (100 * score, score > 0.5) == (pytest.approx(accuracy), correct), (text, refs)

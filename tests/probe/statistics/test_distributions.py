@@ -21,13 +21,19 @@ def test_t_quantile_is_scipys(probability: float, df: float) -> None:
     )
 
 
-@pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (1, 1), (2, 59), (61, 1), (300, 301), (3000, 2), (0.5, 4000)])
+@pytest.mark.parametrize(
+    ("a", "b"), [(0.5, 0.5), (1, 1), (2, 59), (61, 1), (300, 301), (3000, 2), (0.5, 4000)]
+)
 def test_beta_is_scipys(a: float, b: float) -> None:
     for x in (0.0, 1e-9, 0.01, 0.3, 0.5, 0.77, 0.999, 1.0):
-        assert distributions.beta_cdf(x, a, b) == pytest.approx(special.betainc(a, b, x), rel=1e-9, abs=1e-14)
+        assert distributions.beta_cdf(x, a, b) == pytest.approx(
+            special.betainc(a, b, x), rel=1e-9, abs=1e-14
+        )
     for probability in (0.001, 0.025, 0.5, 0.975):
         expected = special.betaincinv(a, b, probability)
-        assert distributions.beta_quantile(probability, a, b) == pytest.approx(expected, rel=1e-8, abs=1e-12)
+        assert distributions.beta_quantile(probability, a, b) == pytest.approx(
+            expected, rel=1e-8, abs=1e-12
+        )
 
 
 def test_the_normal_tail_is_scipys() -> None:

@@ -39,7 +39,9 @@ def test_expected_samples_are_those_of_the_reference(
 
 
 @pytest.mark.parametrize("error", [0.05, 0.01])
-@pytest.mark.parametrize(("bad", "good"), [(0.40, 0.70), (0.50, 0.75), (0.60, 0.75), (0.05, 0.25), (0.9, 0.99)])
+@pytest.mark.parametrize(
+    ("bad", "good"), [(0.40, 0.70), (0.50, 0.75), (0.60, 0.75), (0.05, 0.25), (0.9, 0.99)]
+)
 def test_error_rates_are_at_most_nominal_and_beyond_the_boundary_smaller(
     bad: float, good: float, error: float
 ) -> None:
@@ -70,7 +72,12 @@ def test_operating_is_the_sum_over_all_streams(accuracy: float) -> None:
         outcomes[evidence.decision] += chance
         samples += chance * evidence.observations
     result = operating(gate, accuracy, budget)
-    assert (result.healthy, result.degraded, result.inconclusive, result.expected_samples) == pytest.approx(
+    assert (
+        result.healthy,
+        result.degraded,
+        result.inconclusive,
+        result.expected_samples,
+    ) == pytest.approx(
         (outcomes[Decision.HEALTHY], outcomes[Decision.DEGRADED], outcomes[Decision.OPEN], samples)
     )
 
@@ -87,7 +94,9 @@ def test_no_evidence_value_exceeds_its_fair_game(a: float, b: float, scores: lis
         return
     for boundary, field in ((bad, "healthy_e"), (good, "degraded_e")):
         up, down = (10 ** getattr(gate.observe(state, score), field) for score in (1, 0))
-        assert boundary * up + (1 - boundary) * down == pytest.approx(10 ** getattr(state, field), rel=1e-6)
+        assert boundary * up + (1 - boundary) * down == pytest.approx(
+            10 ** getattr(state, field), rel=1e-6
+        )
 
 
 def test_observing_is_pure_and_a_decision_stays() -> None:
@@ -173,7 +182,9 @@ def test_the_paired_gate_takes_the_largest_differences(slack: float) -> None:
     assert gate.observe(gate.start(), -1.0).degraded_e > 0
 
 
-@pytest.mark.parametrize("wrong", [{"margin": 1.0}, {"margin": 0.1, "error": 0.0}, {"margin": 0.1, "error": 1.0}])
+@pytest.mark.parametrize(
+    "wrong", [{"margin": 1.0}, {"margin": 0.1, "error": 0.0}, {"margin": 0.1, "error": 1.0}]
+)
 def test_impossible_paired_gates_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="paired gate"):
         paired_gate(**wrong)

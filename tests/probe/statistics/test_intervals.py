@@ -16,7 +16,9 @@ shares = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
 @given(st.integers(2, 400), st.data())
-def test_problems_of_one_sample_have_about_the_exact_limits(problems: int, data: st.DataObject) -> None:
+def test_problems_of_one_sample_have_about_the_exact_limits(
+    problems: int, data: st.DataObject
+) -> None:
     """One sample a problem is a binomial; half a problem more of each kind makes the limits a little wider."""
     right = data.draw(st.integers(0, problems))
     interval = by_problem([1.0] * right + [0.0] * (problems - right))
@@ -34,7 +36,10 @@ def test_equal_problems_are_not_certain_and_one_lost_sample_widens_little() -> N
 
 
 def test_tiers_narrow_the_interval_where_they_differ() -> None:
-    values, tiers = [1.0] * 39 + [0.8] + [0.8, 0.6] * 20 + [0.2, 0.0] * 20, ["a"] * 40 + ["b"] * 40 + ["c"] * 40
+    values, tiers = (
+        [1.0] * 39 + [0.8] + [0.8, 0.6] * 20 + [0.2, 0.0] * 20,
+        ["a"] * 40 + ["b"] * 40 + ["c"] * 40,
+    )
     alike, apart = by_problem(values), by_problem(values, tiers)
     assert apart.high - apart.low < 0.6 * (alike.high - alike.low)
     assert by_problem(values, ["a"] * 120) == alike
@@ -63,7 +68,10 @@ def test_every_interval_encloses_its_estimate(values: list[float]) -> None:
 @pytest.mark.parametrize(("right", "trials"), [(0, 5), (5, 5), (28, 600), (480, 600), (1, 1)])
 def test_wilson_and_clopper_pearson_are_scipys(right: int, trials: int) -> None:
     test = stats.binomtest(right, trials)
-    for method, interval in (("wilson", wilson(right, trials)), ("exact", clopper_pearson(right, trials))):
+    for method, interval in (
+        ("wilson", wilson(right, trials)),
+        ("exact", clopper_pearson(right, trials)),
+    ):
         expected = test.proportion_ci(0.95, method)
         assert interval.low == pytest.approx(expected.low, abs=1e-9)
         assert interval.high == pytest.approx(expected.high, abs=1e-9)
@@ -79,7 +87,9 @@ def test_both_questions_are_answered_and_named() -> None:
     assert (other.value, again.value) == (0.5, 0.5)
     # Twenty problems that are all or nothing say little about others, and much about themselves.
     assert other.high - other.low > 2 * (again.high - again.low)
-    assert (again.low, again.high) == pytest.approx(tuple(stats.binomtest(50, 100).proportion_ci(0.95, "wilson")))
+    assert (again.low, again.high) == pytest.approx(
+        tuple(stats.binomtest(50, 100).proportion_ci(0.95, "wilson"))
+    )
 
 
 def test_uneven_rows_take_k_from_the_shortest_and_weigh_problems_alike() -> None:

@@ -36,8 +36,12 @@ def shares(generator: object, p: float, rho: float, size: tuple[int, ...]) -> ob
 @pytest.mark.parametrize("problems", PROBLEMS)
 @pytest.mark.parametrize(("p", "rho"), SHAPES)
 @pytest.mark.parametrize("name", METRICS)
-def test_by_problem_covers_for_problems_like_these(name: str, problems: int, p: float, rho: float) -> None:
-    generator = numpy.random.default_rng(abs(hash((problems, int(100 * p), int(100 * rho)))) % 2**32)
+def test_by_problem_covers_for_problems_like_these(
+    name: str, problems: int, p: float, rho: float
+) -> None:
+    generator = numpy.random.default_rng(
+        abs(hash((problems, int(100 * p), int(100 * rho)))) % 2**32
+    )
     table = numpy.array([METRICS[name](5, c) for c in range(6)])
     many = generator.binomial(5, shares(generator, p, rho, (200_000,)))
     truth = float(table[many].mean())
@@ -57,7 +61,8 @@ def test_pooled_wilson_covers_for_this_bank_again(problems: int, p: float, rho: 
     truth = float(numpy.mean(bank))
     right = generator.binomial(5, bank, (REPLICATES, problems)).sum(1)
     covered = sum(
-        interval.low <= truth <= interval.high for interval in (wilson(int(c), 5 * problems) for c in right)
+        interval.low <= truth <= interval.high
+        for interval in (wilson(int(c), 5 * problems) for c in right)
     )
     assert covered / REPLICATES >= 0.925 - 0.008
 
@@ -69,7 +74,9 @@ def stream_of(draw: random.Random, p: float, rho: float) -> Callable[[], float]:
 
 
 @pytest.mark.parametrize("rho", [0.1, 0.5, 0.9])
-@pytest.mark.parametrize(("bad", "good", "error"), [(0.5, 0.75, 0.05), (0.4, 0.7, 0.05), (0.5, 0.75, 0.01)])
+@pytest.mark.parametrize(
+    ("bad", "good", "error"), [(0.5, 0.75, 0.05), (0.4, 0.7, 0.05), (0.5, 0.75, 0.01)]
+)
 def test_gate_errors_stay_nominal_whatever_the_clustering(
     bad: float, good: float, error: float, rho: float
 ) -> None:
@@ -78,5 +85,7 @@ def test_gate_errors_stay_nominal_whatever_the_clustering(
     slack = 2.5 * (error * (1 - error) / replicates) ** 0.5
     for accuracy, wrong in ((bad, Decision.HEALTHY), (good, Decision.DEGRADED)):
         sample = stream_of(draw, accuracy, rho)
-        decisions = [gate.judge(sample() for _ in range(budget)).decision for _ in range(replicates)]
+        decisions = [
+            gate.judge(sample() for _ in range(budget)).decision for _ in range(replicates)
+        ]
         assert decisions.count(wrong) / replicates <= error + slack

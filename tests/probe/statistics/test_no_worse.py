@@ -9,7 +9,13 @@ import pytest
 
 from healthcheck.stages.probe.statistics.counting import Counts
 from healthcheck.stages.probe.statistics.gate import Decision
-from healthcheck.stages.probe.statistics.no_worse import Question, look, more_samples, problems_for, settles
+from healthcheck.stages.probe.statistics.no_worse import (
+    Question,
+    look,
+    more_samples,
+    problems_for,
+    settles,
+)
 
 PROBLEMS, REPEATS, ACCURACY = 60, 3, 0.8
 Shares = list[float]
@@ -17,7 +23,9 @@ Shares = list[float]
 
 def shares(draw: random.Random, rho: float) -> Shares:
     strength = 1 / rho - 1
-    return [draw.betavariate(ACCURACY * strength, (1 - ACCURACY) * strength) for _ in range(PROBLEMS)]
+    return [
+        draw.betavariate(ACCURACY * strength, (1 - ACCURACY) * strength) for _ in range(PROBLEMS)
+    ]
 
 
 def counted(draw: random.Random, chances: Shares) -> Counts:

@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 
 from healthcheck.stages.probe.statistics.counting import cons_at_k, pass_at_k
 from healthcheck.stages.probe.statistics.summary import summarize_votes
-from healthcheck.stages.probe.statistics.voting import agreement, first_of_most, maj_at_n, wrong_consensus
+from healthcheck.stages.probe.statistics.voting import (
+    agreement,
+    first_of_most,
+    maj_at_n,
+    wrong_consensus,
+)
 
 GOLD = "42"
 answers = st.lists(st.sampled_from(["42", "43", "7", None]), min_size=1, max_size=7)
@@ -28,7 +33,10 @@ def majority(said: list[str | None]) -> float:
 
 def test_001_three_equations_give_two_thirds() -> None:
     said = [["4", "42", "42", "42", "5"], ["1", "1", "2", "2", "42"], ["8", "9", "42", "42", "42"]]
-    values = {estimate.name: estimate.value for estimate in summarize_votes([graded(row) for row in said], said)}
+    values = {
+        estimate.name: estimate.value
+        for estimate in summarize_votes([graded(row) for row in said], said)
+    }
     assert values["maj@5"] == pytest.approx(2 / 3)
 
 
@@ -80,7 +88,9 @@ def test_of_several_most_frequent_answers_the_first_can_count() -> None:
 
 def test_votes_come_with_intervals() -> None:
     said = [["42", "42", "1"], ["7", "7", "7"]]
-    found = {estimate.name: estimate for estimate in summarize_votes([graded(row) for row in said], said)}
+    found = {
+        estimate.name: estimate for estimate in summarize_votes([graded(row) for row in said], said)
+    }
     assert list(found) == ["maj@3", "maj@3 (first)", "agreement@3", "wrong consensus"]
     assert found["maj@3"].value == 0.5
     assert found["agreement@3"].value == pytest.approx(5 / 6)

@@ -10,7 +10,9 @@ from healthcheck.extensions.features.records import BEYOND, CODES, SHORT, Answer
 from healthcheck.extensions.features.schema import quoted
 from healthcheck.text.messages import msg
 
-_SHORTER = msg("promise less (--max-model-len), or set what the model needs for it, such as its rope scaling")
+_SHORTER = msg(
+    "promise less (--max-model-len), or set what the model needs for it, such as its rope scaling"
+)
 _REFUSE = msg("have the server refuse what is too long, with HTTP 400, in place of cutting it")
 _OPEN = msg(
     "look for the cause in the server's log, or for a body limit or a time-out of a proxy, or promise less "
@@ -21,7 +23,9 @@ _OPEN = msg(
 @check(
     "features/long-context",
     msg("The promised length is read, and more is refused"),
-    why=msg("A client fills the promised length, and nobody notices what is cut or overlooked there."),
+    why=msg(
+        "A client fills the promised length, and nobody notices what is cut or overlooked there."
+    ),
 )
 def long_context(run: FeaturesRun) -> Findings:
     """A text as long as `max_model_len` of /v1/models allows has a code number at 10, at 50 and at 90 % of it, and
@@ -45,9 +49,13 @@ def long_context(run: FeaturesRun) -> Findings:
     ```
     """
     if run.length and run.length < LEAST:
-        raise NotApplicable(msg("the context has no room for a long text: {length} tokens", length=run.length))
+        raise NotApplicable(
+            msg("the context has no room for a long text: {length} tokens", length=run.length)
+        )
     if BEYOND not in run.answers:
-        raise NotApplicable(msg("the server does not say its length (max_model_len), or counts no prompt tokens"))
+        raise NotApplicable(
+            msg("the server does not say its length (max_model_len), or counts no prompt tokens")
+        )
     findings: list[Finding] = []
     beyond = run.answers[BEYOND]
     if not beyond.refused:
@@ -65,10 +73,17 @@ def long_context(run: FeaturesRun) -> Findings:
         short = run.answers[SHORT]
         if short.finish == "length":
             raise NotApplicable(
-                msg("cut off after {tokens} tokens: {text}", tokens=short.tokens, text=quoted(short.text))
+                msg(
+                    "cut off after {tokens} tokens: {text}",
+                    tokens=short.tokens,
+                    text=quoted(short.text),
+                )
             )
         raise NotApplicable(
-            msg("the model does not repeat a number from a short text: {text}", text=quoted(short.text))
+            msg(
+                "the model does not repeat a number from a short text: {text}",
+                text=quoted(short.text),
+            )
         )
     yield from findings
     yield note(msg("texts of {tried} of {length} tokens", tried=run.tried, length=run.length))

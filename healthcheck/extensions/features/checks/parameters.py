@@ -28,7 +28,9 @@ _FIX = msg("look whether a proxy or the engine drops the parameter: ask the engi
 @check(
     "features/parameters",
     msg("Parameters are enforced, and content is not empty"),
-    why=msg("A parameter that is dropped in silence costs tokens or shows text that the client has to cut off."),
+    why=msg(
+        "A parameter that is dropped in silence costs tokens or shows text that the client has to cut off."
+    ),
 )
 def parameters(run: FeaturesRun) -> Findings:
     """`max_tokens` 5 ends an answer after at most 5 tokens, and one of 5 says finish_reason "length". `stop` with
@@ -61,8 +63,14 @@ def parameters(run: FeaturesRun) -> Findings:
     for name, answer in answers.items():
         tokens, text, stop = answer.tokens or 0, answer.text, list_at(run.asked[STOP], "stop")
         wrong, expected = {
-            LIMIT: (_exceeds(answer), msg("at most 5 tokens, and finish_reason length where they are 5")),
-            STOP: (any(str(each) in text for each in stop), msg("no {stop} in the text", stop=quoted(stop))),
+            LIMIT: (
+                _exceeds(answer),
+                msg("at most 5 tokens, and finish_reason length where they are 5"),
+            ),
+            STOP: (
+                any(str(each) in text for each in stop),
+                msg("no {stop} in the text", stop=quoted(stop)),
+            ),
             TWO: (answer.choices != 2, msg("two choices")),
             HELLO: (not text.strip() and answer.finish == "stop" and tokens > 1, msg("content")),
         }.get(name, (False, ""))
@@ -83,7 +91,9 @@ def parameters(run: FeaturesRun) -> Findings:
         said, again = first.reasoning + first.text, second.reasoning + second.text
         if said != again:
             seen = msg("{first}, then {second}", first=quoted(said), second=quoted(again))
-            expected = msg("the same text twice with {parameter}", parameter=f"{name} {run.asked[name][name]}")
+            expected = msg(
+                "the same text twice with {parameter}", parameter=f"{name} {run.asked[name][name]}"
+            )
             yield warn(expected=expected, seen=seen, fix=_FIX, where=name)
 
 

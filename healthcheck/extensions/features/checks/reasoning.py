@@ -45,7 +45,9 @@ def reasoning(run: FeaturesRun) -> Findings:
     """
     answers, findings = split(run, (THINKING, THINKING + STREAMED, PLAIN, PLAIN + STREAMED))
     marks = {name: _MARKS.search(answer.text) for name, answer in answers.items()}
-    if not findings and not any(marks[name] or answer.reasoning for name, answer in answers.items()):
+    if not findings and not any(
+        marks[name] or answer.reasoning for name, answer in answers.items()
+    ):
         raise NotApplicable(msg("no thoughts in {n} answers", n=len(answers)))
     yield from findings
     known = len({answer.read for answer in answers.values()} - {None}) > 1
@@ -57,12 +59,20 @@ def reasoning(run: FeaturesRun) -> Findings:
             text=quoted(answer.text[mark.start() if mark else 0 :]),
         )
         if mark:
-            yield fail(expected=msg("no marks of thoughts in content"), seen=seen, fix=_FIX, where=name)
+            yield fail(
+                expected=msg("no marks of thoughts in content"), seen=seen, fix=_FIX, where=name
+            )
         elif answer.finish == "length":
             yield cut(name, answer)
         elif not answer.text.strip():
             yield fail(expected=msg("content beside the thoughts"), seen=seen, fix=_FIX, where=name)
-        elif plain and plain.finish != "length" and bool(plain.reasoning) is not bool(answer.reasoning):
-            yield fail(expected=msg("thoughts as in the plain answer"), seen=seen, fix=_FIX, where=name)
+        elif (
+            plain
+            and plain.finish != "length"
+            and bool(plain.reasoning) is not bool(answer.reasoning)
+        ):
+            yield fail(
+                expected=msg("thoughts as in the plain answer"), seen=seen, fix=_FIX, where=name
+            )
         elif name.startswith(PLAIN) and answer.reasoning and known:
             yield warn(expected=msg("no thoughts"), seen=seen, fix=_FIX, where=name)

@@ -6,13 +6,25 @@ import re
 
 from healthcheck.core.check import Findings, check, fail, warn
 from healthcheck.extensions.features.judgement import cut, split
-from healthcheck.extensions.features.records import CHOICE, GUIDED, OBJECT, REGEX, SCHEMA, STREAMED, FeaturesRun
+from healthcheck.extensions.features.records import (
+    CHOICE,
+    GUIDED,
+    OBJECT,
+    REGEX,
+    SCHEMA,
+    STREAMED,
+    FeaturesRun,
+)
 from healthcheck.extensions.features.schema import misfit_of_text, quoted
 from healthcheck.text.messages import msg
 
 _PATTERNS = {CHOICE: "umber-17|teal-42", REGEX: "Z[0-4]{3}-(red|blue)"}
-_FIX = msg("use a release that enforces it, with the grammar backend installed (xgrammar or guidance for vLLM)")
-_FIXES = {GUIDED: msg("have the client send response_format or structured_outputs, the names of today")}
+_FIX = msg(
+    "use a release that enforces it, with the grammar backend installed (xgrammar or guidance for vLLM)"
+)
+_FIXES = {
+    GUIDED: msg("have the client send response_format or structured_outputs, the names of today")
+}
 
 
 @check(
@@ -48,7 +60,9 @@ def structured_output(run: FeaturesRun) -> Findings:
     yield from findings
     for name, answer in answers.items():
         text = answer.text.strip()
-        wrong = misfit_of_text(text, {"type": "object"} if name == OBJECT else run.asked[GUIDED][GUIDED])
+        wrong = misfit_of_text(
+            text, {"type": "object"} if name == OBJECT else run.asked[GUIDED][GUIDED]
+        )
         if name in _PATTERNS:
             wrong = (
                 ""
@@ -60,5 +74,8 @@ def structured_output(run: FeaturesRun) -> Findings:
         elif wrong:
             say = warn if name == GUIDED or (name in _PATTERNS and not run.vllm) else fail
             yield say(
-                expected=msg("the form that was asked for"), seen=wrong, fix=_FIXES.get(name, _FIX), where=name
+                expected=msg("the form that was asked for"),
+                seen=wrong,
+                fix=_FIXES.get(name, _FIX),
+                where=name,
             )

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from healthcheck.core.check import Findings, check, fail, unsettled
 from healthcheck.extensions.features.judgement import cut, parsed, split, wrong_calls
-from healthcheck.extensions.features.records import AGAIN, AUTO, BOTH, HISTORY, REQUIRED, STREAMED, FeaturesRun
+from healthcheck.extensions.features.records import (
+    AGAIN,
+    AUTO,
+    BOTH,
+    HISTORY,
+    REQUIRED,
+    STREAMED,
+    FeaturesRun,
+)
 from healthcheck.extensions.features.schema import quoted
 from healthcheck.text.messages import msg
 
@@ -58,9 +66,22 @@ def tool_calls(run: FeaturesRun) -> Findings:
             yield fail(expected=msg("a call that fits its tool"), seen=wrong, fix=_FIX, where=name)
         elif not calls and name in (AUTO, AUTO + STREAMED):
             told = msg("no call but {text}", text=quoted(answer.text))
-            yield unsettled(expected=msg("a call"), seen=told, fix=msg("try a model that calls tools"), where=name)
+            yield unsettled(
+                expected=msg("a call"),
+                seen=told,
+                fix=msg("try a model that calls tools"),
+                where=name,
+            )
         ended = plain and again and "length" not in (plain.finish, answer.finish)
-        if name.endswith(STREAMED) and plain and again and ended and calls not in (parsed(plain), parsed(again)):
+        if (
+            name.endswith(STREAMED)
+            and plain
+            and again
+            and ended
+            and calls not in (parsed(plain), parsed(again))
+        ):
             say = fail if parsed(plain) == parsed(again) else unsettled
-            seen = msg("{calls} in place of {plain}", calls=quoted(calls), plain=quoted(parsed(plain)))
+            seen = msg(
+                "{calls} in place of {plain}", calls=quoted(calls), plain=quoted(parsed(plain))
+            )
             yield say(expected=msg("the call of the plain answer"), seen=seen, fix=_FIX, where=name)

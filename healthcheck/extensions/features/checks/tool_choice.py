@@ -8,15 +8,23 @@ from healthcheck.extensions.features.records import NAMED, NONE, REQUIRED, STREA
 from healthcheck.extensions.features.schema import quoted
 from healthcheck.text.messages import msg
 
-_EXPECTED = {NONE: msg("no call, nor its markup"), NAMED: msg("one call, of get_time"), REQUIRED: msg("a call")}
+_EXPECTED = {
+    NONE: msg("no call, nor its markup"),
+    NAMED: msg("one call, of get_time"),
+    REQUIRED: msg("a call"),
+}
 _FIX = msg("enable the tool parser of the model, or take a release that enforces tool_choice")
-_FIXES = {NONE: msg("keep the tools from the prompt, in vLLM with --exclude-tools-when-tool-choice-none")}
+_FIXES = {
+    NONE: msg("keep the tools from the prompt, in vLLM with --exclude-tools-when-tool-choice-none")
+}
 
 
 @check(
     "features/tool-choice",
     msg("tool_choice is obeyed"),
-    why=msg("A program that demands a call waits for one, and one that forbids it shows the text to a person."),
+    why=msg(
+        "A program that demands a call waits for one, and one that forbids it shows the text to a person."
+    ),
 )
 def tool_choice(run: FeaturesRun) -> Findings:
     r"""The field tool_choice is asked for against what the question suggests: `none` for a question that needs a
@@ -42,11 +50,18 @@ def tool_choice(run: FeaturesRun) -> Findings:
     yield from findings
     for name, answer in answers.items():
         names = [call.name for call in answer.calls]
-        obeyed = {NONE: not names and not markup(answer), NAMED: names == ["get_time"]}.get(name, bool(names))
+        obeyed = {NONE: not names and not markup(answer), NAMED: names == ["get_time"]}.get(
+            name, bool(names)
+        )
         if answer.finish == "length" and not obeyed:
             yield cut(name, answer)
         elif not obeyed:
-            seen = msg("calls {names}, content {text}", names=quoted(names), text=quoted(answer.text))
+            seen = msg(
+                "calls {names}, content {text}", names=quoted(names), text=quoted(answer.text)
+            )
             yield fail(
-                expected=_EXPECTED[name.removesuffix(STREAMED)], seen=seen, fix=_FIXES.get(name, _FIX), where=name
+                expected=_EXPECTED[name.removesuffix(STREAMED)],
+                seen=seen,
+                fix=_FIXES.get(name, _FIX),
+                where=name,
             )

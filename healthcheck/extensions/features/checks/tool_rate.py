@@ -62,24 +62,46 @@ def tool_rate(run: FeaturesRun) -> Findings:
         yield fail(expected=msg("an answer to each request"), seen=seen, fix=LOG)
     calls, fits, agrees = rates(run.trials)
     if not calls and not lost:
-        expected, fix = msg("calls to judge"), msg("try a model that calls tools, or other --requests")
+        expected, fix = (
+            msg("calls to judge"),
+            msg("try a model that calls tools, or other --requests"),
+        )
         yield unsettled(
-            expected=expected, seen=msg("no call in {n} answers", n=len(run.trials) - len(lost)), fix=fix
+            expected=expected,
+            seen=msg("no call in {n} answers", n=len(run.trials) - len(lost)),
+            fix=fix,
         )
     if not all(fits):
         first = calls[fits.index(False)]
         wrong = wrong_calls(first.answer, first.body)
-        seen = msg("calls that fit: {share}; the first that does not: {wrong}", share=share(fits), wrong=wrong)
+        seen = msg(
+            "calls that fit: {share}; the first that does not: {wrong}",
+            share=share(fits),
+            wrong=wrong,
+        )
         say = fail if interval(fits).high < LEAST_ACCURACY else warn
         yield say(expected=msg("calls that fit their tools"), seen=seen, fix=_FIX)
     if calls and interval(agrees).high < LEAST_AGREEMENT:
-        yield warn(expected=msg("a call where one is right, and none elsewhere"), seen=share(agrees), fix=_FIX)
+        yield warn(
+            expected=msg("a call where one is right, and none elsewhere"),
+            seen=share(agrees),
+            fix=_FIX,
+        )
     yield from compared(run.trials)
     unread = set().union(*(not_judged(at(each, "function", "parameters")) for each in _tools(run)))
     if unread:
-        yield note(msg("not judged in the parameters of tools: {keywords}", keywords=", ".join(sorted(unread))))
+        yield note(
+            msg(
+                "not judged in the parameters of tools: {keywords}",
+                keywords=", ".join(sorted(unread)),
+            )
+        )
     yield note(
-        msg("calls that fit: {fits}; calls where they are right: {agrees}", fits=share(fits), agrees=share(agrees))
+        msg(
+            "calls that fit: {fits}; calls where they are right: {agrees}",
+            fits=share(fits),
+            agrees=share(agrees),
+        )
     )
 
 

@@ -13,7 +13,9 @@ from healthcheck.text.messages import msg
     "numerics/batch",
     msg("A batch does not change log-probabilities"),
     stage=Stage.NUMERICS,
-    why=msg("The client sends many problems at once: a wrong batch size loses the answers of that size alone."),
+    why=msg(
+        "The client sends many problems at once: a wrong batch size loses the answers of that size alone."
+    ),
     requires=("numerics/repeat",),
 )
 def batch(run: NumericsRun) -> Findings:

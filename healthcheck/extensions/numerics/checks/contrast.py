@@ -64,11 +64,15 @@ def contrast(run: NumericsRun) -> Findings:
             broken=len(run.broken),
             reason=reason,
         )
-        yield unsettled(expected=expected, seen=seen, fix=msg("look for the requests in the server's log"))
+        yield unsettled(
+            expected=expected, seen=seen, fix=msg("look for the requests in the server's log")
+        )
     elif same_tokens and same_values:
         expected = msg("answers that depend on the prompt")
         seen = msg(
-            "the same answer to {prompts} prompts{values}", prompts=len(readings), values=_values(readings[0])
+            "the same answer to {prompts} prompts{values}",
+            prompts=len(readings),
+            values=_values(readings[0]),
         )
         fix = msg("look whether the weights were loaded, and for values that are not numbers")
         yield fail(expected=expected, seen=seen, fix=fix)
@@ -76,11 +80,15 @@ def contrast(run: NumericsRun) -> Findings:
         expected = msg("log-probabilities that depend on the prompt")
         values = _values(readings[0])
         seen = msg(
-            "the same for {prompts} prompts with different answers{values}", prompts=len(readings), values=values
+            "the same for {prompts} prompts with different answers{values}",
+            prompts=len(readings),
+            values=values,
         )
         yield unsettled(expected=expected, seen=seen, fix=fix)
     elif apart < _LEAST_APART * len(found):
-        expected = msg("answers to different prompts that are apart by more than 1 nat, as a fault would move them")
+        expected = msg(
+            "answers to different prompts that are apart by more than 1 nat, as a fault would move them"
+        )
         seen = msg(
             "{apart} of {pairs} are: what has no token of some likelihood shows no fault",
             apart=apart,
@@ -88,7 +96,13 @@ def contrast(run: NumericsRun) -> Findings:
         )
         yield unsettled(expected=expected, seen=seen, fix=fix)
     else:
-        yield note(msg("{apart} of {pairs} answers to different prompts are apart", apart=apart, pairs=len(found)))
+        yield note(
+            msg(
+                "{apart} of {pairs} answers to different prompts are apart",
+                apart=apart,
+                pairs=len(found),
+            )
+        )
 
 
 def _values(reading: Reading) -> str:

@@ -13,7 +13,9 @@ from healthcheck.text.messages import msg
     "numerics/decode",
     msg("Decoding and prefill give the same log-probabilities"),
     stage=Stage.NUMERICS,
-    why=msg("Decoding runs other kernels than a prefill, or a graph of its own, and every answer is decoded."),
+    why=msg(
+        "Decoding runs other kernels than a prefill, or a graph of its own, and every answer is decoded."
+    ),
     requires=("numerics/repeat",),
 )
 def decode(run: NumericsRun) -> Findings:

@@ -44,5 +44,7 @@ def interface(run: NumericsRun) -> Findings:
     as a stream: -0.11
     ```
     """
-    fix = msg("look at what stands between this endpoint and the model: a logits processor, a proxy")
+    fix = msg(
+        "look at what stands between this endpoint and the model: a logits processor, a proxy"
+    )
     yield from judged(run, {Relation.STREAMED, Relation.CHAT}, fix=fix)

@@ -15,7 +15,9 @@ from healthcheck.text.messages import msg
     "numerics/length",
     msg("No length of a prompt goes wrong"),
     stage=Stage.NUMERICS,
-    why=msg("A wrong padding mask or an overflow shows at some lengths alone, and problems have many lengths."),
+    why=msg(
+        "A wrong padding mask or an overflow shows at some lengths alone, and problems have many lengths."
+    ),
     requires=("numerics/repeat",),
 )
 def length(run: NumericsRun) -> Findings:
@@ -59,7 +61,10 @@ def _broken(run: NumericsRun) -> Iterator[Finding]:
     for tokens, reason in sorted(run.broken):
         refused = "context" in reason or not reason.startswith(("HTTP", "nan", "inf"))
         found.setdefault(not refused, (tokens, reason))
-    expected, fix = msg("an answer at every length"), msg("look for the request in the server's log")
+    expected, fix = (
+        msg("an answer at every length"),
+        msg("look for the request in the server's log"),
+    )
     unit = "tokens" if run.server.takes_ids else "characters"
     for faulty, (tokens, reason) in found.items():
         seen = msg(

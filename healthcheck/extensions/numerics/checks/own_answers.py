@@ -48,7 +48,9 @@ def own_answers(run: NumericsRun) -> Findings:
         raise NotApplicable(msg("other log-probabilities differ already"))
     if not run.own_answers:
         raise NotApplicable(
-            msg("the server scores no prompts (prompt_logprobs), or its template puts thoughts before an answer")
+            msg(
+                "the server scores no prompts (prompt_logprobs), or its template puts thoughts before an answer"
+            )
         )
     unlikely = (each for each in run.own_answers if each.behind > CERTAIN)
     found = sorted(unlikely, key=lambda each: -each.behind)
@@ -58,7 +60,8 @@ def own_answers(run: NumericsRun) -> Findings:
     worst = found[0]
     yield (fail if len(found) >= _SURE else warn)(
         expected=msg(
-            "tokens at most {limit:g} nats behind the likeliest one in answers at temperature 0", limit=CERTAIN
+            "tokens at most {limit:g} nats behind the likeliest one in answers at temperature 0",
+            limit=CERTAIN,
         ),
         seen=msg(
             "{found} of {answers} answers have others: {token:.40} is {behind:.1f} nats behind {likeliest:.40} in "
@@ -70,5 +73,7 @@ def own_answers(run: NumericsRun) -> Findings:
             likeliest=repr(worst.likeliest),
             answer=worst.answer,
         ),
-        fix=msg("ask the same alone and without the front, then without --speculative-config and plugins"),
+        fix=msg(
+            "ask the same alone and without the front, then without --speculative-config and plugins"
+        ),
     )

@@ -55,7 +55,10 @@ def reference(run: NumericsRun) -> Findings:
     ```
     """
     if run.unread:
-        expected, fix = msg("a reference to compare with"), msg("name a Python with {needs}", needs=_NEEDS)
+        expected, fix = (
+            msg("a reference to compare with"),
+            msg("name a Python with {needs}", needs=_NEEDS),
+        )
         yield unsettled(expected=expected, seen=run.unread, fix=fix)
         return
     if not run.reference:
@@ -72,7 +75,8 @@ def reference(run: NumericsRun) -> Findings:
         yield warn(expected=limit, seen=seen, fix=_LOOK)
     elif shift.times_interval and shift.times_interval.low > LIKE_ROUNDING:
         limit = msg(
-            "at most {like_rounding:g} times what bfloat16 does to these weights", like_rounding=LIKE_ROUNDING
+            "at most {like_rounding:g} times what bfloat16 does to these weights",
+            like_rounding=LIKE_ROUNDING,
         )
         yield warn(expected=limit, seen=seen, fix=_LOOK)
     elif high > SAME_KL or shift.prompts < LEAST_PROMPTS:

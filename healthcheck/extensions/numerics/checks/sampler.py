@@ -12,7 +12,14 @@ from healthcheck.extensions.numerics.distance import behind
 from healthcheck.extensions.numerics.findings import LAUNCH_LINE
 from healthcheck.extensions.numerics.judgement import CERTAIN, ROUNDING
 from healthcheck.extensions.numerics.records import NumericsRun, Sample
-from healthcheck.extensions.numerics.sampler import Chance, blames, chances, moved, repetitions, steepness
+from healthcheck.extensions.numerics.sampler import (
+    Chance,
+    blames,
+    chances,
+    moved,
+    repetitions,
+    steepness,
+)
 from healthcheck.text.messages import msg
 
 _MOST_SUM = 1.05
@@ -24,7 +31,9 @@ _EVENTS = (
     msg("one of those with 80 % together"),
     msg("one of the told ones, without the last"),
 )
-_ENGINE = msg("look for what changes sampling in the engine: a plugin, a logits processor, a patched sampler")
+_ENGINE = msg(
+    "look for what changes sampling in the engine: a plugin, a logits processor, a patched sampler"
+)
 _ANEW = msg("look for replicas that start with one seed, and for a cache of answers")
 _DEFAULTS = msg(
     "add --generation-config vllm to {launch_line}, or repair generation_config.json of the weights",
@@ -81,12 +90,16 @@ def sampler(run: NumericsRun) -> Findings:
     found = [*_sums(run), *_passed_over(run)]
     neutral = [each for each in run.samples if each.neutral]
     for temperature in sorted({each.temperature for each in neutral}):
-        found += _drawn(run, temperature, [each for each in neutral if each.temperature == temperature])
+        found += _drawn(
+            run, temperature, [each for each in neutral if each.temperature == temperature]
+        )
     found = found or list(_repeated([each for each in neutral if each.temperature == 1]))
     yield from found or _defaults(run, [each for each in run.samples if not each.neutral])
     likeliest, *_ = _events(run, [each for each in neutral if each.temperature == 1], 1.0)
     if not found and not blames(replace(each, happened=True) for each in likeliest):
-        raise NotApplicable(msg("the model is so sure of each token that sampling would show nothing"))
+        raise NotApplicable(
+            msg("the model is so sure of each token that sampling would show nothing")
+        )
     expected = math.fsum(each.low for each in likeliest)
     yield note(
         msg(
@@ -101,7 +114,11 @@ def sampler(run: NumericsRun) -> Findings:
 def _sums(run: NumericsRun) -> Iterator[Finding]:
     """More than all of the probability is told."""
     readings = [*(reading for _, reading in run.alone), *(each.reading for each in run.samples)]
-    sums = [math.fsum(map(math.exp, place.top.values())) for reading in readings for place in reading.positions]
+    sums = [
+        math.fsum(map(math.exp, place.top.values()))
+        for reading in readings
+        for place in reading.positions
+    ]
     if max(sums) > _MOST_SUM:
         beyond = sum(each > _MOST_SUM for each in sums)
         seen = msg(
@@ -110,7 +127,11 @@ def _sums(run: NumericsRun) -> Iterator[Finding]:
             beyond=beyond,
             places=len(sums),
         )
-        yield fail(expected=msg("told probabilities of one token that sum to at most 1"), seen=seen, fix=_ENGINE)
+        yield fail(
+            expected=msg("told probabilities of one token that sum to at most 1"),
+            seen=seen,
+            fix=_ENGINE,
+        )
 
 
 def _passed_over(run: NumericsRun) -> Iterator[Finding]:
@@ -124,14 +145,22 @@ def _passed_over(run: NumericsRun) -> Iterator[Finding]:
             lead=max(run.leads),
         )
         make = fail if beyond >= _SURE else warn
-        yield make(expected=msg("the likeliest of the told tokens at temperature 0"), seen=seen, fix=_ENGINE)
+        yield make(
+            expected=msg("the likeliest of the told tokens at temperature 0"),
+            seen=seen,
+            fix=_ENGINE,
+        )
 
 
 def _drawn(run: NumericsRun, temperature: float, drawn: Sequence[Sample]) -> Iterator[Finding]:
     apart = moved(run, drawn) if temperature == 1 else 0
     if apart >= _SURE:
         seen = msg("others behind {prompts} prompts", prompts=apart)
-        yield fail(expected=msg("the log-probabilities of temperature 0 at temperature 1"), seen=seen, fix=_ENGINE)
+        yield fail(
+            expected=msg("the log-probabilities of temperature 0 at temperature 1"),
+            seen=seen,
+            fix=_ENGINE,
+        )
     steep = steepness(run, drawn)
     if steep is None and temperature != 1:
         return  # what is told does not say whether it is raw
@@ -139,9 +168,14 @@ def _drawn(run: NumericsRun, temperature: float, drawn: Sequence[Sample]) -> Ite
     kind = min((raw, processed), key=lambda each: abs(math.log(max(steep or 1.0, _LEAST) / each)))
     if steep is not None and not kind / _OFF < steep < kind * _OFF:
         seen = msg(
-            "{steep:.2f} times as far apart at temperature {temperature:g}", steep=steep, temperature=temperature
+            "{steep:.2f} times as far apart at temperature {temperature:g}",
+            steep=steep,
+            temperature=temperature,
         )
-        expected = msg("log-probabilities as far apart as at temperature 0, or {times:g} times", times=processed)
+        expected = msg(
+            "log-probabilities as far apart as at temperature 0, or {times:g} times",
+            times=processed,
+        )
         yield fail(expected=expected, seen=seen, fix=_ENGINE)
         return
     kinds = _events(run, drawn, processed if kind == raw else 1.0)
@@ -163,7 +197,10 @@ def _repeated(drawn: Sequence[Sample]) -> Iterator[Finding]:
     """Completions that repeat an earlier one more often than the reported probabilities allow."""
     events = list(repetitions(drawn))
     if blames(events):
-        expected = msg("about {times:.0f} at most, as it is told", times=math.fsum(each.high for each in events))
+        expected = msg(
+            "about {times:.0f} at most, as it is told",
+            times=math.fsum(each.high for each in events),
+        )
         seen = msg(
             "{seen} of {completions} completions repeat an earlier one of their prompt",
             seen=sum(each.happened for each in events),
@@ -189,5 +226,11 @@ def _defaults(run: NumericsRun, drawn: Sequence[Sample]) -> Iterator[Finding]:
     greedy = [place for each in drawn if each.temperature == 0 for place in each.reading.positions]
     lead = max(map(behind, greedy), default=0.0)
     if lead > CERTAIN:
-        expected = msg("the likeliest of the told tokens at temperature 0 if a request says nothing else")
-        yield warn(expected=expected, seen=msg("one that was behind by {lead:.1f} nats", lead=lead), fix=_DEFAULTS)
+        expected = msg(
+            "the likeliest of the told tokens at temperature 0 if a request says nothing else"
+        )
+        yield warn(
+            expected=expected,
+            seen=msg("one that was behind by {lead:.1f} nats", lead=lead),
+            fix=_DEFAULTS,
+        )

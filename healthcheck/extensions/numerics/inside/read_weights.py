@@ -44,7 +44,9 @@ def main() -> None:
         "number_format": kind,
         "trial": tokenizer.encode(asked["trial"], add_special_tokens=False),
         "readings": readings,
-        "rounded": [computed(number, context) for number, context in enumerate(again, len(contexts) + 1)],
+        "rounded": [
+            computed(number, context) for number, context in enumerate(again, len(contexts) + 1)
+        ],
     }
     Path(sys.argv[2]).write_text(json.dumps(answer), encoding="utf-8")
 
@@ -68,9 +70,15 @@ def predicted(torch: Any, model: Any, context: "dict[str, Any]") -> Any:
     """Log-probabilities (predicted tokens, vocabulary) in float32."""
     ids, begin = context["ids"], context["begin"]
     count = len(ids) - begin
-    few = {"logits_to_keep": count} if "logits_to_keep" in inspect.signature(model.forward).parameters else {}
+    few = (
+        {"logits_to_keep": count}
+        if "logits_to_keep" in inspect.signature(model.forward).parameters
+        else {}
+    )
     with torch.inference_mode():
-        logits = model(input_ids=torch.tensor([ids[:-1]]), use_cache=False, **few).logits[0, -count:]
+        logits = model(input_ids=torch.tensor([ids[:-1]]), use_cache=False, **few).logits[
+            0, -count:
+        ]
     return logits.float().log_softmax(-1)
 
 

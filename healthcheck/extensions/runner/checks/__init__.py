@@ -42,4 +42,11 @@ _SOFTWARE = (cann, python, stack, stray_triton, torch_npu, custom_ops)
 _TRIALS = (compute, memory, busy, hccl, hccl_pairs, soak)
 _HOST = (affinity, host_memory, disk, shm, port)
 _SURROUNDINGS = (visible_devices, container)
-CHECKS: tuple[Check[RunnerFacts], ...] = (*_DEVICES, *_SOFTWARE, *_TRIALS, *_HOST, *_SURROUNDINGS, baseline)
+CHECKS: tuple[Check[RunnerFacts], ...] = (
+    *_DEVICES,
+    *_SOFTWARE,
+    *_TRIALS,
+    *_HOST,
+    *_SURROUNDINGS,
+    baseline,
+)

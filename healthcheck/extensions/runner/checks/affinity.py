@@ -17,7 +17,9 @@ _BINDS_ON = ("aarch64", "arm")
 @npu_check(
     "runner/affinity",
     msg("This process may use the processors near its devices"),
-    why=msg("vllm-ascend binds each worker to processors near its device. With distant ones every step is slower."),
+    why=msg(
+        "vllm-ascend binds each worker to processors near its device. With distant ones every step is slower."
+    ),
 )
 def affinity(facts: RunnerFacts) -> Findings:
     """Compares `npu-smi info -t topo`, which lists the processors near each device, with those that this process
@@ -48,27 +50,37 @@ def affinity(facts: RunnerFacts) -> Findings:
     """
     allowed = facts.host.processors.allowed
     if not allowed:
-        raise NotApplicable(msg("/proc/self/status does not list the processors that this process may use"))
+        raise NotApplicable(
+            msg("/proc/self/status does not list the processors that this process may use")
+        )
     devices = max(len(facts.in_use), 1)
     if len(allowed) < PROCESSORS_EACH * devices:
-        seen = msg("processors: {processors}; devices: {devices}", processors=len(allowed), devices=devices)
+        seen = msg(
+            "processors: {processors}; devices: {devices}", processors=len(allowed), devices=devices
+        )
         expected = msg("{processors_each} processors per device", processors_each=PROCESSORS_EACH)
         yield _unbound(facts, expected=expected, seen=seen, where="/proc/self/status")
     near = facts.used(facts.neighbours)
     if not near:
-        yield note(msg("npu-smi does not list the processors near each device, so nothing was compared"))
+        yield note(
+            msg("npu-smi does not list the processors near each device, so nothing was compared")
+        )
     distant = [each.name for each in near if each.processors and not each.processors & allowed]
     if distant:
         seen = msg("none for {devices}", devices=listed(distant))
         expected = msg("a processor near each device")
-        yield _unbound(facts, expected=expected, seen=seen, where=f"{facts.smi.command} info -t topo")
+        yield _unbound(
+            facts, expected=expected, seen=seen, where=f"{facts.smi.command} info -t topo"
+        )
 
 
 def _unbound(facts: RunnerFacts, *, expected: str, seen: str, where: str) -> Finding:
     """A reason for vllm-ascend not to bind; a note on machines on which it never does."""
     if not facts.host.processors.architecture.startswith(_BINDS_ON):
         text = msg(
-            "expected {expected}: {seen}; vllm-ascend only binds workers on ARM", expected=expected, seen=seen
+            "expected {expected}: {seen}; vllm-ascend only binds workers on ARM",
+            expected=expected,
+            seen=seen,
         )
         return note(text, where=where)
     fix = msg("omit --cpuset-cpus in docker run, or list the processors of `npu-smi info -t topo`")

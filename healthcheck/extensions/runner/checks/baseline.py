@@ -14,7 +14,9 @@ MOST_CHANGES = 40
 @check(
     "runner/baseline",
     msg("The machine is as an earlier run recorded it"),
-    why=msg("What changed since the machine was good is the first suspect when it is not good any more."),
+    why=msg(
+        "What changed since the machine was good is the first suspect when it is not good any more."
+    ),
 )
 def baseline(facts: RunnerFacts) -> Findings:
     """With --baseline FILE, compares with the report.json of an earlier `runner --out`: versions of driver,
@@ -58,5 +60,9 @@ def baseline(facts: RunnerFacts) -> Findings:
     pairs = (earlier.facts, now.facts), (earlier.counters, now.counters)
     both = sum(len(old.keys() & new.keys()) for old, new in pairs)
     yield note(
-        msg("{both} values compared with the record of {at}", both=both, at=earlier.at or msg("unknown time"))
+        msg(
+            "{both} values compared with the record of {at}",
+            both=both,
+            at=earlier.at or msg("unknown time"),
+        )
     )

@@ -14,7 +14,9 @@ from healthcheck.text.messages import msg
 @npu_check(
     "runner/busy",
     msg("No other process uses the chips"),
-    why=msg("A second process on a chip slows the server down, and can take the memory that it needs."),
+    why=msg(
+        "A second process on a chip slows the server down, and can take the memory that it needs."
+    ),
 )
 def busy(facts: RunnerFacts) -> Findings:
     """npu-smi lists the processes that hold memory on a chip. Any process on the chips that will be used warns;
@@ -49,5 +51,8 @@ def busy(facts: RunnerFacts) -> Findings:
                 device=chip_name(chip),
                 processes=listed(list(map(holder_words, holders)), 4),
             )
-            expected, where = msg("no process on the chips that will be used"), f"{facts.smi.command} info"
+            expected, where = (
+                msg("no process on the chips that will be used"),
+                f"{facts.smi.command} info",
+            )
             yield warn(expected=expected, seen=seen, fix=freeing(facts, chip), where=where)

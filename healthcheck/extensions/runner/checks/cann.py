@@ -43,11 +43,17 @@ def cann(facts: RunnerFacts) -> Findings:
     """
     found = facts.cann
     if found.home and not found.home_exists:
-        expected, seen = msg("the folder that ASCEND_HOME_PATH names"), msg("{home} is not there", home=found.home)
+        expected, seen = (
+            msg("the folder that ASCEND_HOME_PATH names"),
+            msg("{home} is not there", home=found.home),
+        )
         fix = msg("source the set_env.sh of the CANN that is installed")
         yield facts.fault(expected=expected, seen=seen, fix=fix)
     if not found.toolkits:
-        version, seen = facts.row.cann, msg("none in /usr/local/Ascend, and none in the environment")
+        version, seen = (
+            facts.row.cann,
+            msg("none in /usr/local/Ascend, and none in the environment"),
+        )
         named = msg("{image}, or install CANN {version}", image=IMAGE, version=version)
         fix = named if version else msg("{image}, or install CANN", image=IMAGE)
         yield facts.fault(expected=msg("a CANN toolkit"), seen=seen, fix=fix)

@@ -55,21 +55,33 @@ def compute(facts: RunnerFacts) -> Findings:
     for error in seen.errors:
         fix = known_repair(error.text, RUNTIME_ERRORS) or RUNTIME_LOG
         say = fail if error.during in _MATTERS and not _spare(facts, error.device) else warn
-        yield say(expected=msg("no error of the runtime"), seen=error.text[:400], fix=fix, where=error.at)
+        yield say(
+            expected=msg("no error of the runtime"), seen=error.text[:400], fix=fix, where=error.at
+        )
     without = seen.count - sum(bool(device.products) for device in seen.devices)
     if seen.output and (seen.output.trouble or seen.output.status):
         say = warn if seen.at_end or _spare(facts, seen.last_device) else fail
-        ending = seen.output.trouble or msg("it ended with status {status}", status=seen.output.status)
+        ending = seen.output.trouble or msg(
+            "it ended with status {status}", status=seen.output.status
+        )
         expected = msg("a product on every device, and a clean end")
-        fix = msg("reset that chip (npu-smi set -t reset) or exclude it with ASCEND_RT_VISIBLE_DEVICES")
-        yield say(expected=expected, seen=msg("{trouble}, at {last}", trouble=ending, last=seen.last), fix=fix)
+        fix = msg(
+            "reset that chip (npu-smi set -t reset) or exclude it with ASCEND_RT_VISIBLE_DEVICES"
+        )
+        yield say(
+            expected=expected,
+            seen=msg("{trouble}, at {last}", trouble=ending, last=seen.last),
+            fix=fix,
+        )
     elif without > 0 and not seen.errors:
         seen_by = msg(
             "the test program ended without a result for {without} of {count} devices",
             without=without,
             count=seen.count,
         )
-        yield unsettled(expected=msg("an answer of the devices"), seen=seen_by, fix=msg("run it again"))
+        yield unsettled(
+            expected=msg("an answer of the devices"), seen=seen_by, fix=msg("run it again")
+        )
     if seen.devices and seen.devices[0].bfloat16 is False:
         yield note(msg("no bfloat16 on this device: serve with --dtype float16"))
 

@@ -12,7 +12,9 @@ from healthcheck.text.messages import msg
 @npu_check(
     "runner/container",
     msg("The container was started with the mounts that NPUs need"),
-    why=msg("A container sees only those NPUs, drivers and tools of the host that its flags pass to it."),
+    why=msg(
+        "A container sees only those NPUs, drivers and tools of the host that its flags pass to it."
+    ),
 )
 def container(facts: RunnerFacts) -> Findings:
     r"""vllm-ascend's documented `docker run` mounts, beside the device nodes, the driver's libraries and version
@@ -46,7 +48,13 @@ def container(facts: RunnerFacts) -> Findings:
         return
     seen = msg("{flags} of the documented mounts are missing", flags=len(flags))
     if facts.computed:
-        yield note(msg("{seen}, and the devices work all the same: {flags}", seen=seen, flags=" ".join(flags)))
+        yield note(
+            msg(
+                "{seen}, and the devices work all the same: {flags}",
+                seen=seen,
+                flags=" ".join(flags),
+            )
+        )
     else:
         fix = msg("docker run {run_flags}", run_flags=" ".join(flags) if facts.nodes else RUN_FLAGS)
         yield warn(expected=msg("the documented mounts"), seen=seen, fix=fix)

@@ -15,7 +15,9 @@ from healthcheck.text.messages import msg
     "runner/custom-ops",
     msg("vllm-ascend's own operators can be imported"),
     level=Depth.MINUTES,
-    why=msg("Without them vllm-ascend uses slower operators, and a model that needs one of them does not start."),
+    why=msg(
+        "Without them vllm-ascend uses slower operators, and a model that needs one of them does not start."
+    ),
 )
 def custom_ops(facts: RunnerFacts) -> Findings:
     """Imports vllm_ascend.vllm_ascend_C in the Python that serves, in a separate process with a deadline, as
@@ -43,7 +45,9 @@ def custom_ops(facts: RunnerFacts) -> Findings:
         absent = msg("torch_npu cannot be imported, or vllm-ascend is not installed")
         raise NotApplicable(facts.stopped or (NOT_TRIED if facts.wanted.replay else absent))
     if trial.module:
-        counted = msg("{module} registers {count} operators", module=trial.module, count=trial.count)
+        counted = msg(
+            "{module} registers {count} operators", module=trial.module, count=trial.count
+        )
         yield note(counted if trial.count else msg("{module} was imported", module=trial.module))
         return
     error = next(iter(trial.errors), None)
@@ -51,6 +55,8 @@ def custom_ops(facts: RunnerFacts) -> Findings:
     yield warn(
         expected=msg("an import of vllm_ascend.vllm_ascend_C"),
         seen=text[:400] or msg("exit status {status}", status=trial.output.status),
-        fix=msg("{image}, or build vllm-ascend again with the installed torch and CANN", image=IMAGE),
+        fix=msg(
+            "{image}, or build vllm-ascend again with the installed torch and CANN", image=IMAGE
+        ),
         where=error.at if error else facts.software.executable,
     )

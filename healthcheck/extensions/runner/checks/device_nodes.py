@@ -54,7 +54,9 @@ def device_nodes(facts: RunnerFacts) -> Findings:
         yield fault(expected=msg("{npus}, as --npus says", npus=npus(facts.wanted.npus)), seen=seen)
     names = {entry.path.removeprefix("/dev/") for entry in facts.control}
     managers = {"davinci_manager", "davinci_manager_docker"}
-    missing = sorted({"devmm_svm", "hisi_hdc"} - names) + ([] if names & managers else ["davinci_manager"])
+    missing = sorted({"devmm_svm", "hisi_hdc"} - names) + (
+        [] if names & managers else ["davinci_manager"]
+    )
     if missing and paths:
         seen = msg("no {value}", value=listed([f"/dev/{name}" for name in missing]))
         yield fault(expected=msg("the driver's device nodes"), seen=seen)
@@ -80,7 +82,10 @@ def device_nodes(facts: RunnerFacts) -> Findings:
 def _none(facts: RunnerFacts) -> Finding:
     gpus: str = ""
     if facts.host.gpus:
-        gpus = msg("; it has GPUs ({gpus}), which cannot be used here", gpus=listed(list(facts.host.gpus), 2))
+        gpus = msg(
+            "; it has GPUs ({gpus}), which cannot be used here",
+            gpus=listed(list(facts.host.gpus), 2),
+        )
     smi = msg("no npu-smi") if facts.smi.output.missing else msg("no chip in npu-smi")
     smi += f" ({facts.smi.codes[0]})" if facts.smi.codes else ""
     expected = npus(facts.wanted.npus) if facts.wanted.npus else msg("an Ascend NPU")
@@ -97,4 +102,6 @@ def _none(facts: RunnerFacts) -> Finding:
 def _nodes_fix(facts: RunnerFacts) -> str:
     if facts.host.container:
         return msg("start the container with {run_flags}", run_flags=RUN_FLAGS)
-    return msg("install and load the NPU driver (and restart the machine); then ls -l /dev/davinci*")
+    return msg(
+        "install and load the NPU driver (and restart the machine); then ls -l /dev/davinci*"
+    )

@@ -41,15 +41,27 @@ def disk(facts: RunnerFacts) -> Findings:
     host = facts.host
     given = "MODEL_PATH" in host.variables and host.folder != "."
     if given and not host.folder_exists:
-        expected, seen = msg("the folder that MODEL_PATH names"), msg("{folder} is not there", folder=host.folder)
-        yield warn(expected=expected, seen=seen, fix=msg("mount the weights there, or unset MODEL_PATH"))
+        expected, seen = (
+            msg("the folder that MODEL_PATH names"),
+            msg("{folder} is not there", folder=host.folder),
+        )
+        yield warn(
+            expected=expected, seen=seen, fix=msg("mount the weights there, or unset MODEL_PATH")
+        )
         return
     if host.disk:
-        place, free_bytes = host.folder if given else msg("the working directory"), host.disk.free_bytes
+        place, free_bytes = (
+            host.folder if given else msg("the working directory"),
+            host.disk.free_bytes,
+        )
         seen = msg("{free_bytes:.0f} GB free in {place}", free_bytes=free_bytes / GB, place=place)
         if not given and free_bytes < contract.MAX_WEIGHT_BYTES:
             fix = msg("free some, or keep the weights on another disk and set MODEL_PATH")
-            yield warn(expected=msg("{limit} free for weights", limit=contract.MAX_WEIGHT), seen=seen, fix=fix)
+            yield warn(
+                expected=msg("{limit} free for weights", limit=contract.MAX_WEIGHT),
+                seen=seen,
+                fix=fix,
+            )
         else:
             yield note(seen)
     if host.speed and host.speed.read_bytes:
@@ -65,8 +77,14 @@ def disk(facts: RunnerFacts) -> Findings:
             cached=cached,
         )
         if load_s > READY_S:
-            expected = msg("{limit} loaded within {ready_s} min", limit=contract.MAX_WEIGHT, ready_s=READY_S // 60)
-            fix = msg("keep the weights on a faster disk, or raise VLLM_ENGINE_READY_TIMEOUT_S in deploy.sh")
+            expected = msg(
+                "{limit} loaded within {ready_s} min",
+                limit=contract.MAX_WEIGHT,
+                ready_s=READY_S // 60,
+            )
+            fix = msg(
+                "keep the weights on a faster disk, or raise VLLM_ENGINE_READY_TIMEOUT_S in deploy.sh"
+            )
             yield warn(expected=expected, seen=seen, fix=fix)
         else:
             yield note(seen)

@@ -51,28 +51,37 @@ def driver(facts: RunnerFacts) -> Findings:
     if not on_disk and not running:
         if not facts.host.container and not facts.nodes:
             accelerators = listed(list(facts.host.accelerators), 2)
-            seen = msg("no driver, but an NPU on the PCI bus ({accelerators})", accelerators=accelerators)
+            seen = msg(
+                "no driver, but an NPU on the PCI bus ({accelerators})", accelerators=accelerators
+            )
             fix = msg("install the driver and its firmware")
             yield facts.fault(expected=msg("an NPU driver"), seen=seen, fix=fix)
         else:
-            yield note(msg("the driver's version is not visible here (its version.info is not mounted)"))
+            yield note(
+                msg("the driver's version is not visible here (its version.info is not mounted)")
+            )
     older = functools.partial(facts.fault, fix=msg("restart the machine"), where=facts.driver.path)
     if on_disk and running and on_disk.lower() != running.lower():
         expected = msg("the installed driver {on_disk} to be the one that runs", on_disk=on_disk)
         seen = msg(
-            "{running} answers: upgraded without a restart, or another host's file is mounted", running=running
+            "{running} answers: upgraded without a restart, or another host's file is mounted",
+            running=running,
         )
         yield older(expected=expected, seen=seen)
     elif -8005 in facts.smi.codes and facts.driver.newer_than_boot:
         files = on_disk or "files"
         seen = msg(
-            "driver {on_disk} installed after the machine's last start; npu-smi ends with -8005", on_disk=files
+            "driver {on_disk} installed after the machine's last start; npu-smi ends with -8005",
+            on_disk=files,
         )
         yield older(expected=msg("a driver that was loaded after it was installed"), seen=seen)
     yield from _firmware(facts, driver=running or on_disk or "?")
     yield from _against_cann(facts, driver=running or on_disk)
     if on_disk or running:
-        yield note(msg("driver {running}", running=running or on_disk), where=facts.driver.path if on_disk else "")
+        yield note(
+            msg("driver {running}", running=running or on_disk),
+            where=facts.driver.path if on_disk else "",
+        )
 
 
 def _against_cann(facts: RunnerFacts, *, driver: str) -> Findings:
@@ -83,7 +92,9 @@ def _against_cann(facts: RunnerFacts, *, driver: str) -> Findings:
         oldest = ".".join(map(str, too_old))
         expected = msg("a driver newer than {oldest}, for CANN {cann}", oldest=oldest, cann=cann)
         seen = msg("driver {driver}, which this CANN does not support", driver=driver)
-        fix = msg("upgrade the host's driver and firmware, or take the image of an older vllm-ascend")
+        fix = msg(
+            "upgrade the host's driver and firmware, or take the image of an older vllm-ascend"
+        )
         yield warn(expected=expected, seen=seen, fix=fix, where=facts.driver.path)
 
 

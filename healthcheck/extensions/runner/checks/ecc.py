@@ -41,18 +41,32 @@ def ecc(facts: RunnerFacts) -> Findings:
         raise NotApplicable(msg("npu-smi prints no counters of errors here"))
     corrected = 0
     for each in facts.ecc:
-        lasting = {name: count for name, count in each.counts.items() if count and "double" in name.lower()}
+        lasting = {
+            name: count for name, count in each.counts.items() if count and "double" in name.lower()
+        }
         corrected += sum(count for name, count in each.counts.items() if "single" in name.lower())
         if lasting:
             counts = (msg("{name} {n}", name=name, n=count) for name, count in lasting.items())
-            seen = msg("NPU {npu} chip {chip}: {value}", npu=each.npu, chip=each.chip, value=joined(", ", counts))
+            seen = msg(
+                "NPU {npu} chip {chip}: {value}",
+                npu=each.npu,
+                chip=each.chip,
+                value=joined(", ", counts),
+            )
             fix = msg(
                 "npu-smi set -t reset -i {npu} -c {chip} while nobody uses it; if it grows, replace the card",
                 npu=each.npu,
                 chip=each.chip,
             )
-            expected, where = msg("no error of several bits"), f"{facts.smi.command} info -t ecc -i {each.npu}"
+            expected, where = (
+                msg("no error of several bits"),
+                f"{facts.smi.command} info -t ecc -i {each.npu}",
+            )
             yield warn(expected=expected, seen=seen, fix=fix, where=where)
     yield note(
-        msg("counters of {ecc} chips, {corrected} corrected errors", ecc=len(facts.ecc), corrected=corrected)
+        msg(
+            "counters of {ecc} chips, {corrected} corrected errors",
+            ecc=len(facts.ecc),
+            corrected=corrected,
+        )
     )

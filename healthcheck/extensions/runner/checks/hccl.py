@@ -13,7 +13,9 @@ from healthcheck.text.messages import msg
     "runner/hccl",
     msg("An HCCL all-reduce works across the devices"),
     level=Depth.MINUTES,
-    why=msg("Tensor parallelism uses HCCL: a broken link or setting shows only when devices communicate."),
+    why=msg(
+        "Tensor parallelism uses HCCL: a broken link or setting shows only when devices communicate."
+    ),
 )
 def hccl(facts: RunnerFacts) -> Findings:
     """With two devices or more, one process per device joins an HCCL group and all-reduces a tensor. Each must get
@@ -47,10 +49,16 @@ def hccl(facts: RunnerFacts) -> Findings:
         yield fail(expected=msg("the sum on every device"), seen=seen, fix=fix)
     done = len(trial.right) == trial.world
     say, expected = warn if done else fail, msg("an all-reduce without errors")
-    fix = msg("read ~/ascend/log for EI… or EJ…; check HCCL_IF_IP, HCCL_SOCKET_IFNAME and the links")
+    fix = msg(
+        "read ~/ascend/log for EI… or EJ…; check HCCL_IF_IP, HCCL_SOCKET_IFNAME and the links"
+    )
     for error in trial.errors[:2]:
         yield say(expected=expected, seen=error.text[:400], fix=fix, where=error.at)
     if not done and not trial.wrong and not trial.errors:
         seen = msg("{right} had it; {how}", right=len(trial.right), how=trial.ending)
-        fix = msg("hccn_tool -i 0 -link -g for each device; unset HCCL_IF_IP and HCCL_SOCKET_IFNAME and try again")
-        yield fail(expected=msg("the sum on {world} devices", world=trial.world), seen=seen, fix=fix)
+        fix = msg(
+            "hccn_tool -i 0 -link -g for each device; unset HCCL_IF_IP and HCCL_SOCKET_IFNAME and try again"
+        )
+        yield fail(
+            expected=msg("the sum on {world} devices", world=trial.world), seen=seen, fix=fix
+        )

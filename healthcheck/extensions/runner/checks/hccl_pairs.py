@@ -22,7 +22,9 @@ _MOST_ERRORS = 2
 @npu_check(
     "runner/hccl-pairs",
     msg("HCCL works between each two devices"),
-    why=msg("A single bad link is hidden in an all-reduce over all devices, and slows all of them down."),
+    why=msg(
+        "A single bad link is hidden in an all-reduce over all devices, and slows all of them down."
+    ),
 )
 def hccl_pairs(facts: RunnerFacts) -> Findings:
     """At --level 3 with three devices or more, each pair of devices all-reduces 16 MiB three times, and both must
@@ -50,7 +52,9 @@ def hccl_pairs(facts: RunnerFacts) -> Findings:
     trial = facts.pairs
     if trial is None:
         needs_depth(facts, Depth.SOAK)
-        raise NotApplicable(facts.stopped or msg("it takes three devices over which HCCL works (runner/hccl)"))
+        raise NotApplicable(
+            facts.stopped or msg("it takes three devices over which HCCL works (runner/hccl)")
+        )
     for pair in trial.each:
         if pair.wrong:
             yield _wrong(pair)
@@ -66,8 +70,15 @@ def hccl_pairs(facts: RunnerFacts) -> Findings:
 def _wrong(pair: Pair) -> Finding:
     devices = listed(list(map(str, pair.wrong)))
     left, right = pair.devices
-    seen = msg("devices {left} and {right}: device {devices} got another", left=left, right=right, devices=devices)
-    fix = msg("exclude device {device} (ASCEND_RT_VISIBLE_DEVICES) and run it again", device=pair.wrong[0])
+    seen = msg(
+        "devices {left} and {right}: device {devices} got another",
+        left=left,
+        right=right,
+        devices=devices,
+    )
+    fix = msg(
+        "exclude device {device} (ASCEND_RT_VISIBLE_DEVICES) and run it again", device=pair.wrong[0]
+    )
     return fail(expected=msg("the sum on both devices"), seen=seen, fix=fix)
 
 
@@ -76,11 +87,15 @@ def _speeds(trial: Pairs) -> Iterator[Finding]:
     if not rates:
         return
     middle = statistics.median(rates.values())
-    expected = msg("at least {share:.0%} of the median, {middle:.3g} GB/s", share=SHARE, middle=middle)
+    expected = msg(
+        "at least {share:.0%} of the median, {middle:.3g} GB/s", share=SHARE, middle=middle
+    )
     fix = msg("npu-smi info -t topo shows their link; run it again while nothing else runs")
     for (left, right), rate in rates.items():
         if rate < SHARE * middle:
-            seen = msg("devices {left} and {right}: {rate:.3g} GB/s", left=left, right=right, rate=rate)
+            seen = msg(
+                "devices {left} and {right}: {rate:.3g} GB/s", left=left, right=right, rate=rate
+            )
             yield warn(expected=expected, seen=seen, fix=fix)
     yield note(
         msg(
@@ -99,5 +114,7 @@ def _missing(trial: Pairs) -> Iterator[Finding]:
     pairs = trial.world * (trial.world - 1) // 2
     if done < pairs:
         seen = msg("{done}; {ending}", done=done, ending=trial.ending)
-        fix = msg("run it again while nothing else runs; runner/hccl says whether all devices work together")
+        fix = msg(
+            "run it again while nothing else runs; runner/hccl says whether all devices work together"
+        )
         yield unsettled(expected=msg("results of {pairs} pairs", pairs=pairs), seen=seen, fix=fix)

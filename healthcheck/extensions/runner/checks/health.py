@@ -51,7 +51,12 @@ def health(facts: RunnerFacts) -> Findings:
     for chip in facts.smi.chips:
         if chip.health == HEALTHS[0]:
             continue
-        seen = msg("{device} ({name}): {health}", device=chip_name(chip), name=chip.name, health=chip.health)
+        seen = msg(
+            "{device} ({name}): {health}",
+            device=chip_name(chip),
+            name=chip.name,
+            health=chip.health,
+        )
         if chip not in used:
             yield note(msg("{seen}; it will not be used", seen=seen), where=where)
             continue

@@ -60,7 +60,9 @@ def host_memory(facts: RunnerFacts) -> Findings:
     )
     if limited:
         seen = msg("{most:.1f} GiB, the limit of the control group", most=most / GIB)
-        fix = msg("omit --memory in docker run, or give more; in Kubernetes, raise resources.limits.memory")
+        fix = msg(
+            "omit --memory in docker run, or give more; in Kubernetes, raise resources.limits.memory"
+        )
         yield warn(expected=expected, seen=seen, fix=fix, where=memory.limit_file)
     else:
         seen = msg("{most:.1f} GiB in the machine", most=most / GIB)

@@ -14,7 +14,9 @@ from healthcheck.text.messages import msg
 @npu_check(
     "runner/links",
     msg("The network ports of the NPUs are connected"),
-    why=msg("Several machines serve one model over these ports. One port that is down makes all of them wait."),
+    why=msg(
+        "Several machines serve one model over these ports. One port that is down makes all of them wait."
+    ),
 )
 def links(facts: RunnerFacts) -> Findings:
     """Runs `hccn_tool -i N -link -g` and `hccn_tool -i N -net_health -g` for each device. The devices of one
@@ -46,13 +48,20 @@ def links(facts: RunnerFacts) -> Findings:
     if up:
         yield from (_down(port, others=len(up)) for port in down)
     elif down:
-        yield note(msg("no port is up (devices: {count}): a single machine does not need them", count=len(down)))
+        yield note(
+            msg(
+                "no port is up (devices: {count}): a single machine does not need them",
+                count=len(down),
+            )
+        )
     for port in ports:
         if port.link in {UP, ""} and port.health not in {WELL, UNCONFIGURED, ""}:
             yield _unwell(port)
     untested = [str(port.device) for port in ports if port.health == UNCONFIGURED]
     if untested:
-        yield note(msg("no address to test is configured for device {devices}", devices=listed(untested)))
+        yield note(
+            msg("no address to test is configured for device {devices}", devices=listed(untested))
+        )
 
 
 def _down(port: Port, *, others: int) -> Finding:

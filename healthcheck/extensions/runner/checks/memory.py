@@ -50,7 +50,11 @@ def memory(facts: RunnerFacts) -> Findings:
     (64961380352, 65455301591)
     ```
     """
-    known = [device for device in facts.torch.devices if device.total_bytes and device.free_bytes is not None]
+    known = [
+        device
+        for device in facts.torch.devices
+        if device.total_bytes and device.free_bytes is not None
+    ]
     wanted = known[: facts.wanted.npus]
     for device in wanted:
         yield from _device_memory(facts, device)
@@ -66,7 +70,11 @@ def memory(facts: RunnerFacts) -> Findings:
         if used - IDLE_MIB > (1 - UTILIZATION) * total:
             who = _who(facts, chip) or msg("; by whom npu-smi does not say")
             seen = msg(
-                "{device}: {used} of {total} MB used{who}", device=chip_name(chip), used=used, total=total, who=who
+                "{device}: {used} of {total} MB used{who}",
+                device=chip_name(chip),
+                used=used,
+                total=total,
+                who=who,
             )
             yield _taken(seen, fix=freeing(facts, chip), where=f"{facts.smi.command} info")
 

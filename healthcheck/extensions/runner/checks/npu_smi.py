@@ -16,8 +16,12 @@ _CAUSES = {
     -8005: msg(
         "the driver's library could not start (card busy, user not permitted, or driver upgraded, not restarted)"
     ),
-    -8020: msg("the card is held by another container (a container without --privileged has its cards for itself)"),
-    -9005: msg("npu-smi may not query the board from this container, which says nothing about the NPU itself"),
+    -8020: msg(
+        "the card is held by another container (a container without --privileged has its cards for itself)"
+    ),
+    -9005: msg(
+        "npu-smi may not query the board from this container, which says nothing about the NPU itself"
+    ),
 }
 _REPAIRS = {
     -8005: msg(
@@ -33,7 +37,9 @@ _REPAIRS = {
 @npu_check(
     "runner/npu-smi",
     msg("npu-smi shows the NPUs"),
-    why=msg("vllm-ascend and this kit read from npu-smi which chips exist, their health, and who uses them."),
+    why=msg(
+        "vllm-ascend and this kit read from npu-smi which chips exist, their health, and who uses them."
+    ),
 )
 def npu_smi(facts: RunnerFacts) -> Findings:
     """`npu-smi info` should exit with 0 and print a table with every chip.
@@ -95,19 +101,29 @@ def _table(facts: RunnerFacts) -> Findings:
         return
     if smi.output.status:
         seen = msg("{status}, beside a table of chips", status=smi.output.status)
-        yield warn(expected=msg("exit status 0"), seen=seen, fix=msg("run it by hand and read its last lines"))
+        yield warn(
+            expected=msg("exit status 0"),
+            seen=seen,
+            fix=msg("run it by hand and read its last lines"),
+        )
     if facts.wanted.npus and count < facts.wanted.npus:
         seen = msg("{chips}: {map}", chips=count, map=listed(list(map(chip_name, smi.chips))))
         fix = msg("give the container or the machine the cards that are missing, or ask for fewer")
-        yield facts.fault(expected=msg("{npus}, as --npus says", npus=npus(facts.wanted.npus)), seen=seen, fix=fix)
+        yield facts.fault(
+            expected=msg("{npus}, as --npus says", npus=npus(facts.wanted.npus)), seen=seen, fix=fix
+        )
     if lacking := _lacking(facts, smi.table):
         seen = msg(
-            "{chips} chips, but {lacking}: the health of the others is not known", chips=count, lacking=lacking
+            "{chips} chips, but {lacking}: the health of the others is not known",
+            chips=count,
+            lacking=lacking,
         )
         fix = msg("run npu-smi info by hand, as root too")
         yield warn(expected=msg("a row for every chip"), seen=seen, fix=fix)
     tool = smi.table.tool or msg("of unknown version")
-    yield note(msg("{chips} × {name}, npu-smi {tool}", chips=count, name=smi.chips[0].name, tool=tool))
+    yield note(
+        msg("{chips} × {name}, npu-smi {tool}", chips=count, name=smi.chips[0].name, tool=tool)
+    )
 
 
 def _lacking(facts: RunnerFacts, table: Table) -> str:
@@ -123,14 +139,22 @@ def _lacking(facts: RunnerFacts, table: Table) -> str:
 def _no_table(facts: RunnerFacts) -> Finding:
     output, container = facts.smi.output, facts.host.container
     if output.missing:
-        mount, install = msg("mount npu-smi and /usr/local/dcmi into the container"), msg("install the driver")
+        mount, install = (
+            msg("mount npu-smi and /usr/local/dcmi into the container"),
+            msg("install the driver"),
+        )
         fix = mount if container else install
         return facts.fault(expected="npu-smi", seen=msg("it is not installed here"), fix=fix)
     if output.trouble or output.status:
         seen = output.trouble or msg(
             "exit status {status}: {complaint}", status=output.status, complaint=facts.smi.complaint
         )
-        return facts.fault(expected=msg("a table of chips"), seen=seen, fix=msg("run it by hand, as root too"))
-    say, expected = warn if facts.computed else unsettled, msg("a table of chips in a layout that this kit knows")
+        return facts.fault(
+            expected=msg("a table of chips"), seen=seen, fix=msg("run it by hand, as root too")
+        )
+    say, expected = (
+        warn if facts.computed else unsettled,
+        msg("a table of chips in a layout that this kit knows"),
+    )
     fix = msg("report it with the output of npu-smi info; meanwhile trust runner/compute")
     return say(expected=expected, seen=facts.smi.complaint, fix=fix)

@@ -39,7 +39,9 @@ def python(facts: RunnerFacts) -> Findings:
         yield fail(expected=msg("a Python that runs"), seen=facts.software.trouble, fix=fix)
     elif not stacks.in_range(python, facts.row.python):
         say = fail if facts.wanted.stack else warn
-        expected = msg("Python {python} ({label})", python=facts.row.python, label=facts.row.label())
+        expected = msg(
+            "Python {python} ({label})", python=facts.row.python, label=facts.row.label()
+        )
         fix = msg("put such a Python first on PATH, or use the official image")
         yield say(expected=expected, seen=python, fix=fix, where=where)
     else:

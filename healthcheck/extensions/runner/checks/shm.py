@@ -37,6 +37,8 @@ def shm(facts: RunnerFacts) -> Findings:
         yield warn(expected=msg("1 GB of shared memory"), seen=msg("no /dev/shm"), fix=fix)
     elif min(space.total_bytes, space.free_bytes) < SHM_BYTES:
         free, total = space.free_bytes / 10**6, space.total_bytes / 10**6
-        seen = msg("{free_bytes:.0f} of {total_bytes:.0f} MB free", free_bytes=free, total_bytes=total)
+        seen = msg(
+            "{free_bytes:.0f} of {total_bytes:.0f} MB free", free_bytes=free, total_bytes=total
+        )
         fix = msg("docker run --shm-size=1g, or delete what old servers left in /dev/shm")
         yield warn(expected=msg("1 GB free in /dev/shm"), seen=seen, fix=fix)

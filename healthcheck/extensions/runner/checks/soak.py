@@ -58,11 +58,19 @@ def soak(facts: RunnerFacts) -> Findings:
     yield from _wrong(trial)
     fix = msg("look the code up in the log of the runtime (~/ascend/log), and reset that chip")
     for error in trial.errors[:4]:
-        yield fail(expected=msg("products without errors"), seen=error.text[:400], fix=fix, where=error.at)
+        yield fail(
+            expected=msg("products without errors"), seen=error.text[:400], fix=fix, where=error.at
+        )
     if facts.stopped:
-        seen = msg("{stopped} after {lasted_s:.1f} min", stopped=facts.stopped, lasted_s=trial.lasted_s / 60)
+        seen = msg(
+            "{stopped} after {lasted_s:.1f} min",
+            stopped=facts.stopped,
+            lasted_s=trial.lasted_s / 60,
+        )
         fix = msg("run it again for a shorter time: --soak MINUTES")
-        yield unsettled(expected=msg("{asked_s:g} min", asked_s=trial.asked_s / 60), seen=seen, fix=fix)
+        yield unsettled(
+            expected=msg("{asked_s:g} min", asked_s=trial.asked_s / 60), seen=seen, fix=fix
+        )
     else:
         yield from _early(trial)
     yield from _speeds(trial)
@@ -70,7 +78,12 @@ def soak(facts: RunnerFacts) -> Findings:
     fix = msg("run it again; if it grows each time, have the card replaced")
     for each, name, old in ecc.grown(facts.ecc, facts.ecc_after):
         expected = msg("no memory error during the soak, {name} {old}", name=name, old=old)
-        seen = msg("NPU {npu} chip {chip}: {counts}", npu=each.npu, chip=each.chip, counts=each.counts[name])
+        seen = msg(
+            "NPU {npu} chip {chip}: {counts}",
+            npu=each.npu,
+            chip=each.chip,
+            counts=each.counts[name],
+        )
         yield warn(expected=expected, seen=seen, fix=fix)
 
 
@@ -78,7 +91,10 @@ def _wrong(trial: Soak) -> Iterator[Finding]:
     expected = msg("the elements that the CPU computes")
     for device in range(trial.count):
         own = trial.own(device)
-        wrong, products = sum(window.wrong for window in own), sum(window.products for window in own)
+        wrong, products = (
+            sum(window.wrong for window in own),
+            sum(window.products for window in own),
+        )
         if wrong:
             first = next(window.at_s for window in own if window.wrong)
             seen = msg(
@@ -88,7 +104,10 @@ def _wrong(trial: Soak) -> Iterator[Finding]:
                 products=products,
                 first=first,
             )
-            fix = msg("exclude device {device} (ASCEND_RT_VISIBLE_DEVICES) and have it replaced", device=device)
+            fix = msg(
+                "exclude device {device} (ASCEND_RT_VISIBLE_DEVICES) and have it replaced",
+                device=device,
+            )
             yield fail(expected=expected, seen=seen, fix=fix)
 
 
@@ -101,16 +120,22 @@ def _early(trial: Soak) -> Iterator[Finding]:
         at_s = trial.ended_s(device)
         if at_s < WHOLE * trial.asked_s and device not in named:
             seen = msg(
-                "device {device} stopped after {at_s:.0f} s: {trouble}", device=device, at_s=at_s, trouble=trouble
+                "device {device} stopped after {at_s:.0f} s: {trouble}",
+                device=device,
+                at_s=at_s,
+                trouble=trouble,
             )
             fix = msg(
-                "reset that chip (npu-smi set -t reset), or exclude device {device}; run it again", device=device
+                "reset that chip (npu-smi set -t reset), or exclude device {device}; run it again",
+                device=device,
             )
             yield fail(expected=expected, seen=seen, fix=fix)
 
 
 def _speeds(trial: Soak) -> Iterator[Finding]:
-    known = {device: speed for device in range(trial.count) if (speed := trial.speed(device)) is not None}
+    known = {
+        device: speed for device in range(trial.count) if (speed := trial.speed(device)) is not None
+    }
     if known:
         yield from _slower(trial, known)
         said = msg(
@@ -125,7 +150,9 @@ def _speeds(trial: Soak) -> Iterator[Finding]:
 
 def _slower(trial: Soak, known: dict[int, float]) -> Iterator[Finding]:
     """Devices that are slower than the others, or than at first, among those that computed long enough."""
-    compared = {device: speed for device, speed in known.items() if trial.ended_s(device) >= COMPARED_S}
+    compared = {
+        device: speed for device, speed in known.items() if trial.ended_s(device) >= COMPARED_S
+    }
     middle = statistics.median(compared.values()) if compared else 0.0
     for device, speed in compared.items():
         own = [value for _, value in trial.speeds(device)][1:]
@@ -143,15 +170,23 @@ def _slower(trial: Soak, known: dict[int, float]) -> Iterator[Finding]:
             yield warn(expected=expected, seen=seen, fix=fix)
         elif last < SHARE * first:
             expected = msg(
-                "at least {share:.0%} of its speed at first, {first:.3g} TFLOP/s", share=SHARE, first=first
+                "at least {share:.0%} of its speed at first, {first:.3g} TFLOP/s",
+                share=SHARE,
+                first=first,
             )
             seen = msg("device {device}: {last:.3g} TFLOP/s at last", device=device, last=last)
-            fix = msg("look at the fans, the room and the power supply: the device slows down under load")
+            fix = msg(
+                "look at the fans, the room and the power supply: the device slows down under load"
+            )
             yield warn(expected=expected, seen=seen, fix=fix)
 
 
 def _heat(trial: Soak) -> Iterator[Finding]:
-    known = [(reading.temperature_c, reading) for reading in trial.readings if reading.temperature_c is not None]
+    known = [
+        (reading.temperature_c, reading)
+        for reading in trial.readings
+        if reading.temperature_c is not None
+    ]
     if not known:
         return
     degrees, hottest = max(known, key=lambda pair: pair[0])

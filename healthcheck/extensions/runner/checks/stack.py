@@ -12,7 +12,12 @@ from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.extensions.runner.wording import IMAGE, needs_npu
 from healthcheck.text.messages import joined, msg
 
-_NAMES = {"vllm_ascend": "vllm-ascend", "torch_npu": "torch-npu", "triton_ascend": "triton-ascend", "cann": "CANN"}
+_NAMES = {
+    "vllm_ascend": "vllm-ascend",
+    "torch_npu": "torch-npu",
+    "triton_ascend": "triton-ascend",
+    "cann": "CANN",
+}
 
 
 @check(
@@ -52,7 +57,11 @@ def stack(facts: RunnerFacts) -> Findings:
     """
     if not facts.wanted.stack:
         needs_npu(facts)
-    known = {name: text for name, text in versions(facts.software, facts.cann).items() if text and name != "python"}
+    known = {
+        name: text
+        for name, text in versions(facts.software, facts.cann).items()
+        if text and name != "python"
+    }
     if not known.keys() - {"torch"}:
         raise NotApplicable(msg("none of vllm, vllm-ascend, torch-npu and CANN is installed"))
     row = facts.row
@@ -98,7 +107,9 @@ def _another_torch(facts: RunnerFacts, known: Mapping[str, str]) -> Iterator[Fin
             label=row.label(),
         )
         yield facts.fault(
-            expected=msg("a torch-npu for torch {torch}", torch=torch), seen=f"torch-npu {npu}", fix=fix
+            expected=msg("a torch-npu for torch {torch}", torch=torch),
+            seen=f"torch-npu {npu}",
+            fix=fix,
         )
 
 
@@ -109,16 +120,31 @@ def _differences(facts: RunnerFacts, known: Mapping[str, str]) -> Iterator[Findi
         if stated and not any(stacks.same_release(version, one) for one in stated.split(", ")):
             label = _NAMES.get(name, name)
             expected = msg(
-                "{package} {stated}, as {release} has it", package=label, stated=stated, release=row.label()
+                "{package} {stated}, as {release} has it",
+                package=label,
+                stated=stated,
+                release=row.label(),
             )
-            fix = msg("install {label} {stated}, or {image}", label=label, stated=stated, image=IMAGE)
-            yield say(expected=expected, seen=msg("{label} {version}", label=label, version=version), fix=fix)
+            fix = msg(
+                "install {label} {stated}, or {image}", label=label, stated=stated, image=IMAGE
+            )
+            yield say(
+                expected=expected,
+                seen=msg("{label} {version}", label=label, version=version),
+                fix=fix,
+            )
 
 
 def _transformers(facts: RunnerFacts) -> Iterator[Finding]:
     version = facts.software.packages.get("transformers", "")
     for statement in stacks.statements(facts.row, "transformers") if version else ():
         if not stacks.in_range(version, statement.specifier):
-            expected = msg("transformers {specifier}, as {by} asks", specifier=statement.specifier, by=statement.by)
+            expected = msg(
+                "transformers {specifier}, as {by} asks",
+                specifier=statement.specifier,
+                by=statement.by,
+            )
             fix = msg('pip install "transformers{specifier}"', specifier=statement.specifier)
-            yield warn(expected=expected, seen=msg("transformers {version}", version=version), fix=fix)
+            yield warn(
+                expected=expected, seen=msg("transformers {version}", version=version), fix=fix
+            )

@@ -45,10 +45,13 @@ def stray_triton(facts: RunnerFacts) -> Findings:
     fix = msg("pip uninstall -y triton")
     if own:
         fix = msg(
-            "pip uninstall -y triton; pip install --force-reinstall --no-deps triton-ascend=={version}", version=own
+            "pip uninstall -y triton; pip install --force-reinstall --no-deps triton-ascend=={version}",
+            version=own,
         )
     yield warn(
-        expected=msg("no package triton next to {package}", package="triton-ascend" if own else "vllm-ascend"),
+        expected=msg(
+            "no package triton next to {package}", package="triton-ascend" if own else "vllm-ascend"
+        ),
         seen=f"triton {stray}",
         fix=fix,
         where=facts.software.executable,

@@ -37,4 +37,8 @@ def supported(facts: RunnerFacts) -> Findings:
         raise NotApplicable(msg("the kind of NPU is not known"))
     if not any(kind.served for kind in kinds):
         fix = msg("use another machine; vllm-ascend does not support this kind")
-        yield warn(expected=msg("a 910B, 910C, 950 or 310P"), seen=msg("a {kind}", kind=kinds[0].name), fix=fix)
+        yield warn(
+            expected=msg("a 910B, 910C, 950 or 310P"),
+            seen=msg("a {kind}", kind=kinds[0].name),
+            fix=fix,
+        )

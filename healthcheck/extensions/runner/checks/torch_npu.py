@@ -17,11 +17,19 @@ from healthcheck.text.messages import msg
 
 _COUNT = "torch.npu.device_count()"
 _MISSING_LIBRARIES = {
-    "libascend_hal": msg("the driver's libraries are not in reach: mount them ({run_flags})", run_flags=RUN_FLAGS),
-    "libhccl": msg("source /usr/local/Ascend/ascend-toolkit/set_env.sh (CANN's libraries are not in reach)"),
-    "libascendcl": msg("source /usr/local/Ascend/ascend-toolkit/set_env.sh (CANN's libraries are not in reach)"),
+    "libascend_hal": msg(
+        "the driver's libraries are not in reach: mount them ({run_flags})", run_flags=RUN_FLAGS
+    ),
+    "libhccl": msg(
+        "source /usr/local/Ascend/ascend-toolkit/set_env.sh (CANN's libraries are not in reach)"
+    ),
+    "libascendcl": msg(
+        "source /usr/local/Ascend/ascend-toolkit/set_env.sh (CANN's libraries are not in reach)"
+    ),
     "libatb": msg("source /usr/local/Ascend/nnal/atb/set_env.sh (ATB is not in reach)"),
-    "undefined symbol": msg("install the torch that this torch_npu was built for: their versions belong together"),
+    "undefined symbol": msg(
+        "install the torch that this torch_npu was built for: their versions belong together"
+    ),
     "No module named": msg("install what is missing, in the Python that serves"),
 }
 
@@ -60,15 +68,20 @@ def torch_npu(facts: RunnerFacts) -> Findings:
     seen = facts.torch
     if seen.output is None:
         said = msg(
-            "it is not installed in {python}", python=facts.software.executable or msg("the Python that serves")
+            "it is not installed in {python}",
+            python=facts.software.executable or msg("the Python that serves"),
         )
-        yield fail(expected="torch_npu", seen=said, fix=msg("{image}, or install torch-npu", image=IMAGE))
+        yield fail(
+            expected="torch_npu", seen=said, fix=msg("{image}, or install torch-npu", image=IMAGE)
+        )
     elif not seen.imported:
         yield _no_import(facts)
     elif not seen.count:
         lines = [error.text for error in seen.errors] + seen.output.text.splitlines()
         told = [line for line in lines if known_repair(line, RUNTIME_ERRORS)]
-        fix = known_repair(" ".join(told), RUNTIME_ERRORS) or msg("see runner/device-nodes and runner/npu-smi")
+        fix = known_repair(" ".join(told), RUNTIME_ERRORS) or msg(
+            "see runner/device-nodes and runner/npu-smi"
+        )
         line = (told or lines[: len(seen.errors)] or [last_line(seen.output)])[0]
         said = msg("torch_npu counts none and says: {said}", said=line[:300] or msg("nothing"))
         yield fail(expected=msg("at least one device"), seen=said, fix=fix, where=_COUNT)
@@ -84,10 +97,22 @@ def _counted(facts: RunnerFacts, count: int) -> Iterator[Finding]:
         fix = msg("see runner/device-nodes, and ASCEND_RT_VISIBLE_DEVICES")
         yield fail(expected=expected, seen=seen, fix=fix, where=_COUNT)
     elif shown and count < shown:
-        expected = msg("the {shown} chips that npu-smi and ASCEND_RT_VISIBLE_DEVICES promise", shown=shown)
-        yield warn(expected=expected, seen=seen, fix=msg("another container may hold the rest; see runner/busy"))
+        expected = msg(
+            "the {shown} chips that npu-smi and ASCEND_RT_VISIBLE_DEVICES promise", shown=shown
+        )
+        yield warn(
+            expected=expected,
+            seen=seen,
+            fix=msg("another container may hold the rest; see runner/busy"),
+        )
     name = facts.torch.devices[0].name if facts.torch.devices else None
-    yield note(msg("torch_npu counts {count} × {name}", count=count, name=name or msg("a device without a name")))
+    yield note(
+        msg(
+            "torch_npu counts {count} × {name}",
+            count=count,
+            name=name or msg("a device without a name"),
+        )
+    )
 
 
 def _no_import(facts: RunnerFacts) -> Finding:

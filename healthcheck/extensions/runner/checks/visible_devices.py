@@ -42,7 +42,9 @@ def visible_devices(facts: RunnerFacts) -> Findings:
             named = len(facts.visible or ()) or facts.torch.count
             say = warn if facts.computed and facts.torch.count == named else fail
             expected = msg("device numbers from 0, ascending, of devices that exist")
-            seen = msg("ASCEND_RT_VISIBLE_DEVICES={value}: {wrong}", value=repr(text[:80]), wrong=wrong)
+            seen = msg(
+                "ASCEND_RT_VISIBLE_DEVICES={value}: {wrong}", value=repr(text[:80]), wrong=wrong
+            )
             fix = msg("unset ASCEND_RT_VISIBLE_DEVICES, or write it in ascending order, as 0,1,2,3")
             yield say(expected=expected, seen=seen, fix=fix)
     if "CUDA_VISIBLE_DEVICES" in set_:
@@ -61,4 +63,8 @@ def _wrong(facts: RunnerFacts, text: str) -> str:
         return msg("not in ascending order")
     there = len(facts.smi.chips)
     beyond = [number for number in numbers if there and number >= there]
-    return msg("there are {there} devices, so no {beyond}", there=there, beyond=beyond[0]) if beyond else ""
+    return (
+        msg("there are {there} devices, so no {beyond}", there=there, beyond=beyond[0])
+        if beyond
+        else ""
+    )

@@ -17,7 +17,9 @@ def main() -> None:
             say("error", at=f"import {name}", during="import", text=said(error))
             return
     torch: Any = importlib.import_module("torch")
-    names = [name for name in dir(getattr(torch.ops, "_C_ascend", None)) if not name.startswith("_")]
+    names = [
+        name for name in dir(getattr(torch.ops, "_C_ascend", None)) if not name.startswith("_")
+    ]
     say("operators", module=MODULES[-1], count=len(names))
     say("end")
 

@@ -58,7 +58,9 @@ def one_pair(torch: Any, distributed: Any, rank: int, pair: "tuple[int, int]", g
         if repetition:
             seconds.append(round(time.monotonic() - began, 9))
         same = same and int((values.cpu() != float(sum(pair) + 2)).sum()) == 0
-    say("pair", rank=rank, left=pair[0], right=pair[1], same=same, bytes=4 * VALUES, seconds=seconds)
+    say(
+        "pair", rank=rank, left=pair[0], right=pair[1], same=same, bytes=4 * VALUES, seconds=seconds
+    )
 
 
 run_ranks(__file__, rank_main, {"HCCL_BUFFSIZE": BUFFER_MB})

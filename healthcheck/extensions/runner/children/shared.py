@@ -31,7 +31,9 @@ def join_ranks(rank: int, world: int, port: int, limit_s: int) -> "tuple[Any, An
     distributed: Any = importlib.import_module("torch.distributed")
     torch.npu.set_device(rank)
     place, limit = f"tcp://127.0.0.1:{port}", dt.timedelta(seconds=limit_s)
-    distributed.init_process_group("hccl", init_method=place, rank=rank, world_size=world, timeout=limit)
+    distributed.init_process_group(
+        "hccl", init_method=place, rank=rank, world_size=world, timeout=limit
+    )
     return torch, distributed
 
 

@@ -30,7 +30,10 @@ def device_main(index: int, seconds: float, size: int, ready: int) -> None:
         place = f"npu:{index}"
         kind = torch.bfloat16 if torch.npu.is_bf16_supported() else torch.float16
         torch.manual_seed(index)
-        left, right = torch.randint(-1, 2, (size, TERMS)).float(), torch.randint(-1, 2, (TERMS, size)).float()
+        left, right = (
+            torch.randint(-1, 2, (size, TERMS)).float(),
+            torch.randint(-1, 2, (TERMS, size)).float(),
+        )
         expected = (left @ right).to(place).to(kind)
         left, right = left.to(place).to(kind), right.to(place).to(kind)
         int((left @ right != expected).sum())
@@ -60,7 +63,9 @@ def compute(index: int, seconds: float, differing: Any) -> None:
 def table(tool: str, began: float) -> None:
     """Print npu-smi's current rows of chips, with single spaces."""
     try:
-        done = subprocess.run([tool, "info"], capture_output=True, text=True, timeout=TOOL_S, check=False)
+        done = subprocess.run(
+            [tool, "info"], capture_output=True, text=True, timeout=TOOL_S, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return
     rows = [re.sub(r" +", " ", line) for line in done.stdout.splitlines() if line.startswith("|")]
@@ -76,7 +81,9 @@ def main() -> None:
     come, ready = os.pipe()
     command = [sys.executable, __file__, "device", sys.argv[1], sys.argv[3], str(ready)]
     commands = [[*command, str(index)] for index in range(count)]
-    devices = [subprocess.Popen(each, stdin=subprocess.PIPE, pass_fds=(ready,)) for each in commands]
+    devices = [
+        subprocess.Popen(each, stdin=subprocess.PIPE, pass_fds=(ready,)) for each in commands
+    ]
     os.close(ready)
     begin(devices, come)
     part, began = max(seconds / MOST_PARTS, SHORTEST_S), time.monotonic()

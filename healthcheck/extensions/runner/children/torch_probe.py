@@ -28,8 +28,12 @@ def attempt(what: str, action: Any, during: str, index: "int | None" = None) -> 
 def device(torch: Any, index: int) -> None:
     say("begin", index=index)
     attempt(f"device {index}", lambda: torch.npu.set_device(index), "set device", index)
-    memory = attempt(f"memory of device {index}", lambda: torch.npu.mem_get_info(index), "memory", index)
-    name = attempt(f"name of device {index}", lambda: str(torch.npu.get_device_name(index)), "name", index)
+    memory = attempt(
+        f"memory of device {index}", lambda: torch.npu.mem_get_info(index), "memory", index
+    )
+    name = attempt(
+        f"name of device {index}", lambda: str(torch.npu.get_device_name(index)), "name", index
+    )
     bfloat16 = attempt("bfloat16", lambda: bool(torch.npu.is_bf16_supported()), "bfloat16", index)
     free, total = memory or (None, None)
     say("device", index=index, name=name, free_bytes=free, total_bytes=total, bfloat16=bfloat16)
@@ -42,8 +46,12 @@ def device(torch: Any, index: int) -> None:
 
 def product(torch: Any, index: int, kind: str) -> int:
     """The number of elements of the product that differ from the CPU's."""
-    left = torch.tensor([[float((3 * i + 7 * j) % 3 - 1) for j in range(SIZE)] for i in range(SIZE)])
-    right = torch.tensor([[float((5 * i + 2 * j) % 5 % 3 - 1) for j in range(SIZE)] for i in range(SIZE)])
+    left = torch.tensor(
+        [[float((3 * i + 7 * j) % 3 - 1) for j in range(SIZE)] for i in range(SIZE)]
+    )
+    right = torch.tensor(
+        [[float((5 * i + 2 * j) % 5 % 3 - 1) for j in range(SIZE)] for i in range(SIZE)]
+    )
     expected = (left @ right).tolist()
     place, number = f"npu:{index}", getattr(torch, kind)
     seen = (left.to(place).to(number) @ right.to(place).to(number)).float().cpu().tolist()

@@ -65,4 +65,8 @@ def bad_request(interview: Interview) -> Findings:
     broken = interview.malformed[0]
     if broken.status == 200 and not wrong:
         expected = msg("status 400 for a body that is not JSON")
-        yield warn(expected=expected, seen=response_of(broken), fix=msg("refuse a body that cannot be parsed"))
+        yield warn(
+            expected=expected,
+            seen=response_of(broken),
+            fix=msg("refuse a body that cannot be parsed"),
+        )

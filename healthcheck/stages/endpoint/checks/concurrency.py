@@ -5,7 +5,13 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable, note
 from healthcheck.stages.endpoint.answers import about, answered, response_of, shown
-from healthcheck.stages.endpoint.crowd import MIXED, changed_answers, changed_copies, crowd_talk, only_changed
+from healthcheck.stages.endpoint.crowd import (
+    MIXED,
+    changed_answers,
+    changed_copies,
+    crowd_talk,
+    only_changed,
+)
 from healthcheck.stages.endpoint.lone_streams import changed_alone
 from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
@@ -14,7 +20,9 @@ from healthcheck.text.messages import msg
 @check(
     "endpoint/concurrency",
     msg("Parallel streams are all served, each with its own text"),
-    why=msg("The client sends requests concurrently, and does not retry after a status other than 200."),
+    why=msg(
+        "The client sends requests concurrently, and does not retry after a status other than 200."
+    ),
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),
 )
@@ -64,7 +72,11 @@ def concurrency(interview: Interview) -> Findings:
         yield about(lost[0]).fail(expected=expected, seen=seen, fix=fix, rule=rule)
     signs = crowd_talk(crowd)
     if only_changed(crowd) and changed_alone(interview):
-        yield note(msg("a stream that runs alone is changed as well: endpoint/stream-equals-plain judges it"))
+        yield note(
+            msg(
+                "a stream that runs alone is changed as well: endpoint/stream-equals-plain judges it"
+            )
+        )
     elif signs:
         expected = msg("each stream with the answer to its own prompt")
         seen = msg("{first}; {count} such signs", first=signs[0], count=len(signs))
@@ -94,5 +106,7 @@ def concurrency(interview: Interview) -> Findings:
             rounds=len(crowd.rounds[1]),
             examples=", ".join(changed[:2]),
         )
-        fix = msg("look for state that requests share; send the same prompts one at a time and compare")
+        fix = msg(
+            "look for state that requests share; send the same prompts one at a time and compare"
+        )
         yield about(streams[0]).warn(expected=expected, seen=seen, fix=fix)

@@ -9,7 +9,14 @@ from healthcheck.text import degenerate as signs
 from healthcheck.text.messages import msg
 from healthcheck.wire.client import Exchange
 
-_SIGNS = ("constant", "bad_codepoints", signs.UNDECODED, "mixed_scripts", "tail_loop", "compressible")
+_SIGNS = (
+    "constant",
+    "bad_codepoints",
+    signs.UNDECODED,
+    "mixed_scripts",
+    "tail_loop",
+    "compressible",
+)
 _TELLING_CHARACTERS = 16
 _FEWEST = 3
 
@@ -17,7 +24,9 @@ _FEWEST = 3
 @check(
     "endpoint/degenerate",
     msg("Answers are text, not garbage"),
-    why=msg('A deployment that answers "!!!!" or loops starts, streams and stops like a healthy one.'),
+    why=msg(
+        'A deployment that answers "!!!!" or loops starts, streams and stops like a healthy one.'
+    ),
     requires=("endpoint/stream-finish",),
 )
 def degenerate(interview: Interview) -> Findings:
@@ -48,7 +57,9 @@ def degenerate(interview: Interview) -> Findings:
     short = [exchange for exchange in interview.sampling.warm if _telling(exchange)]
     long = [exchange for exchange in interview.stories if _telling(exchange)]
     if not long or len(short) + len(long) < _FEWEST:
-        raise NotApplicable(msg("too few answers at temperature 1, or too short, to tell text from garbage"))
+        raise NotApplicable(
+            msg("too few answers at temperature 1, or too short, to tell text from garbage")
+        )
     spoilt = [exchange for exchange in long if _signs(exchange)]
     if not spoilt:
         return
@@ -65,9 +76,15 @@ def degenerate(interview: Interview) -> Findings:
         return
     as_well = sum(bool(_signs(each)) for each in short)
     seen = msg(
-        "{seen} and {bool} of {short} short ones: {last}", seen=seen, bool=as_well, short=len(short), last=last
+        "{seen} and {bool} of {short} short ones: {last}",
+        seen=seen,
+        bool=as_well,
+        short=len(short),
+        last=last,
     )
-    fix = next((signs.REPAIRS[sign] for sign in _signs(spoilt[0]) if sign in signs.REPAIRS), signs.GARBAGE)
+    fix = next(
+        (signs.REPAIRS[sign] for sign in _signs(spoilt[0]) if sign in signs.REPAIRS), signs.GARBAGE
+    )
     yield about(spoilt[0]).fail(expected=msg("answers that are text"), seen=seen, fix=fix)
 
 

@@ -13,7 +13,9 @@ from healthcheck.text.messages import msg
 @check(
     "endpoint/disconnect",
     msg("The server recovers from a client disconnect"),
-    why=msg("A stopped job or a time-out disconnects from open streams; later requests must not suffer."),
+    why=msg(
+        "A stopped job or a time-out disconnects from open streams; later requests must not suffer."
+    ),
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),
 )
@@ -49,6 +51,8 @@ def disconnect(interview: Interview) -> Findings:
         yield about(stuck).fail(expected=expected, seen=response_of(stuck), fix=fix)
     elif after:
         disconnects = msg("{abandoned} disconnects", abandoned=len(interview.abandoned))
-        yield from still_right(interview, after, line=LINE_AFTER_DISCONNECTS, after=disconnects, fix=fix)
+        yield from still_right(
+            interview, after, line=LINE_AFTER_DISCONNECTS, after=disconnects, fix=fix
+        )
     else:
         raise NotApplicable(msg("no stream was abandoned"))

@@ -54,7 +54,8 @@ def extra_fields(interview: Interview) -> Findings:
         raise NotApplicable(msg("no form of chat request was accepted (endpoint/stream)"))
     if opening.left_out and first.exchange.status != 200:
         expected = msg(
-            "an answer to the evaluation client's body, with {left_out}", left_out=", ".join(opening.left_out)
+            "an answer to the evaluation client's body, with {left_out}",
+            left_out=", ".join(opening.left_out),
         )
         seen = msg("{response}; without them: status 200", response=response_of(first.exchange))
         fix = msg("ignore unknown fields: {value}", value=", ".join(opening.left_out))
@@ -64,7 +65,11 @@ def extra_fields(interview: Interview) -> Findings:
     if several:
         expected = msg("one choice in a stream: the client joins the texts of all choices")
         seen = msg(
-            "{choices} choices, joined: {text}", choices=several.folded.choices, text=shown(several.folded.text)
+            "{choices} choices, joined: {text}",
+            choices=several.folded.choices,
+            text=shown(several.folded.text),
         )
-        fix = msg("answer one choice; num_return_sequences is for the client, which repeats the request itself")
+        fix = msg(
+            "answer one choice; num_return_sequences is for the client, which repeats the request itself"
+        )
         yield about(several).fail(expected=expected, seen=seen, fix=fix)

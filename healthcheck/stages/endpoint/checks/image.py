@@ -23,7 +23,9 @@ from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
 from healthcheck.wire.client import Exchange
 
-_COLOURS = tuple(re.compile(names, re.IGNORECASE) for names in (r"\bred\b|[红紅]", r"\bblue\b|[蓝藍]"))
+_COLOURS = tuple(
+    re.compile(names, re.IGNORECASE) for names in (r"\bred\b|[红紅]", r"\bblue\b|[蓝藍]")
+)
 """Of the first two images. A model that sees nothing may say that the image is black."""
 
 
@@ -65,7 +67,9 @@ def image(interview: Interview) -> Findings:
     streams, without = interview.shown.streams, interview.shown.without
     bad = next((exchange for exchange in streams if not answered(exchange)), None)
     if bad:
-        fix = msg("serve a vision-language model with its processor files; allow images (--limit-mm-per-prompt)")
+        fix = msg(
+            "serve a vision-language model with its processor files; allow images (--limit-mm-per-prompt)"
+        )
         expected = msg("an answer to a message with an image")
         yield about(bad).fail(expected=expected, seen=response_of(bad), fix=fix)
         return
@@ -81,11 +85,18 @@ def image(interview: Interview) -> Findings:
         yield about(streams[0]).fail(expected=expected, seen=seen, fix=fix)
         return
     choices = map(first_choice, interview.shown.plain)
-    certainties = {str(logprobs) if (logprobs := each.get("logprobs")) else None for each in choices}
+    certainties = {
+        str(logprobs) if (logprobs := each.get("logprobs")) else None for each in choices
+    }
     if len(certainties) > 1 and None not in certainties:
         yield note(msg("the images change the log-probabilities, but not the answer"))
-    elif certainties == {None} or len({plain_texts(exchange) for exchange in interview.shown.plain}) > 1:
-        yield about(streams[0]).warn(expected=msg("an answer that depends on the image"), seen=seen, fix=fix)
+    elif (
+        certainties == {None}
+        or len({plain_texts(exchange) for exchange in interview.shown.plain}) > 1
+    ):
+        yield about(streams[0]).warn(
+            expected=msg("an answer that depends on the image"), seen=seen, fix=fix
+        )
     else:
         expected = msg("log-probabilities that depend on the image")
         seen = msg("{seen}, with the same log-probabilities", seen=seen)
@@ -94,7 +105,10 @@ def image(interview: Interview) -> Findings:
 
 def _exchanged(streams: Sequence[Exchange]) -> Findings:
     """A warning if two of three answers name red or blue, and not as the colour of their own image."""
-    named = [{place for place, names in enumerate(_COLOURS) if names.search(said(each))} for each in streams[:3]]
+    named = [
+        {place for place, names in enumerate(_COLOURS) if names.search(said(each))}
+        for each in streams[:3]
+    ]
     mistaken = [place for place, colours in enumerate(named) if colours and place not in colours]
     if len(mistaken) > 1:
         exchange = streams[mistaken[0]]
@@ -104,5 +118,7 @@ def _exchanged(streams: Sequence[Exchange]) -> Findings:
             mistaken=len(mistaken),
             said=shown(said(exchange)),
         )
-        fix = msg("look for a cache of images in front of the engine or in it; try --mm-processor-cache-gb 0")
+        fix = msg(
+            "look for a cache of images in front of the engine or in it; try --mm-processor-cache-gb 0"
+        )
         yield about(exchange).warn(expected=expected, seen=seen, fix=fix)

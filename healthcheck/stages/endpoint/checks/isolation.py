@@ -20,7 +20,9 @@ _TEMPLATES_OWN_TOKENS = 16
 @check(
     "endpoint/isolation",
     msg("No request sees the text of another one"),
-    why=msg("The client sends many problems concurrently: a shared history puts one into the prompt of another."),
+    why=msg(
+        "The client sends many problems concurrently: a shared history puts one into the prompt of another."
+    ),
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),
 )
@@ -50,7 +52,9 @@ def isolation(interview: Interview) -> Findings:
     for word, exchange in _untold(interview):
         if word in said(exchange):
             seen = msg(
-                "the code word of another request, {word}: {said}", word=repr(word), said=shown(said(exchange))
+                "the code word of another request, {word}: {said}",
+                word=repr(word),
+                said=shown(said(exchange)),
             )
             yield about(exchange).fail(
                 expected=msg("an answer without text of other requests"), seen=seen, fix=_FIX
@@ -64,15 +68,29 @@ def isolation(interview: Interview) -> Findings:
 def _counted(interview: Interview) -> Findings:
     """Whether the same prompt grew in the course of the interview."""
     sampled = interview.sampling.warm
-    asked = (interview.opening.exchange, *interview.streams, interview.limited, interview.roomy, *sampled)
-    counts = [(count, exchange) for exchange in asked if exchange and (count := prompt_tokens(exchange))]
+    asked = (
+        interview.opening.exchange,
+        *interview.streams,
+        interview.limited,
+        interview.roomy,
+        *sampled,
+    )
+    counts = [
+        (count, exchange) for exchange in asked if exchange and (count := prompt_tokens(exchange))
+    ]
     if counts and counts_hold(interview):
         (first, _), (most, last) = counts[0], max(counts, key=lambda counted: counted[0])
         if most > first + _TEMPLATES_OWN_TOKENS:
-            expected = msg("{first} prompt tokens each time that the same messages are sent", first=first)
-            yield about(last).fail(expected=expected, seen=msg("{most} after other requests", most=most), fix=_FIX)
+            expected = msg(
+                "{first} prompt tokens each time that the same messages are sent", first=first
+            )
+            yield about(last).fail(
+                expected=expected, seen=msg("{most} after other requests", most=most), fix=_FIX
+            )
             return
-    why = msg("the model does not repeat a code word, so the check cannot see what was in its prompt")
+    why = msg(
+        "the model does not repeat a code word, so the check cannot see what was in its prompt"
+    )
     raise NotApplicable(why)
 
 

@@ -24,13 +24,17 @@ from healthcheck.stages.endpoint.streams import counts_hold, ended, tokens_per_u
 from healthcheck.text.messages import msg
 
 _LOST_SHARE = 0.1
-_FIX = msg("raise the limit on input tokens (--max-model-len), and refuse longer prompts instead of cutting them")
+_FIX = msg(
+    "raise the limit on input tokens (--max-model-len), and refuse longer prompts instead of cutting them"
+)
 
 
 @check(
     "endpoint/long-prompt",
     msg("A long prompt is processed whole or refused"),
-    why=msg("A prompt that is cut silently loses its question or its examples; the answer is scored all the same."),
+    why=msg(
+        "A prompt that is cut silently loses its question or its examples; the answer is scored all the same."
+    ),
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),
 )
@@ -76,7 +80,9 @@ def long_prompt(interview: Interview) -> Findings:
             yield _refusal(interview, step, each)
             return
     if len(interview.steps) <= 2:
-        raise NotApplicable(msg("the context has no room for a prompt longer than the others of this interview"))
+        raise NotApplicable(
+            msg("the context has no room for a prompt longer than the others of this interview")
+        )
     counted = each is not None and all(prompt_tokens(step.exchange) for step in interview.steps)
     cut = _cut(interview.steps, each) if each and counted else None
     if cut:
@@ -95,10 +101,16 @@ def long_prompt(interview: Interview) -> Findings:
             units=last.units * len(FILLER),
         )
         end, half = (shown(said(step.exchange), 80) for step in (last, middle))
-        seen = msg("{whole}; of {units}: {half}", whole=end, units=middle.units * len(FILLER), half=half)
-        fix = msg("look for an input limit that cuts the prompt; the model may also have forgotten the word")
+        seen = msg(
+            "{whole}; of {units}: {half}", whole=end, units=middle.units * len(FILLER), half=half
+        )
+        fix = msg(
+            "look for an input limit that cuts the prompt; the model may also have forgotten the word"
+        )
         yield about(last.exchange).warn(expected=expected, seen=seen, fix=fix)
-    elif interview.beginnings and not any(repeats(each, exchange) for each, exchange in interview.beginnings):
+    elif interview.beginnings and not any(
+        repeats(each, exchange) for each, exchange in interview.beginnings
+    ):
         early, exchange = interview.beginnings[-1]
         if not ended(exchange) and not ended(first.exchange):
             return  # thoughts that were cut may come to the word later
@@ -127,16 +139,25 @@ def _refusal(interview: Interview, step: Step, each: float | None) -> Finding:
     fits = bool(size and context and size + token_limit(step.exchange) < context)
     if too_long(step.exchange) and not fits:
         raise NotApplicable(
-            msg("the server refuses such a long prompt: {response}", response=response_of(step.exchange))
+            msg(
+                "the server refuses such a long prompt: {response}",
+                response=response_of(step.exchange),
+            )
         )
     told = (
-        msg("{size:.0f} tokens", size=size) if size else msg("{units} characters", units=step.units * len(FILLER))
+        msg("{size:.0f} tokens", size=size)
+        if size
+        else msg("{units} characters", units=step.units * len(FILLER))
     )
     judge = about(step.exchange).fail
     if context is None and step.exchange.status == 200:
-        judge = about(step.exchange).warn  # the prompt may exceed a context length that the server does not report
+        judge = about(
+            step.exchange
+        ).warn  # the prompt may exceed a context length that the server does not report
     expected = msg(
-        "an answer to a prompt of {told}; the context is {context}", told=told, context=context or msg("unknown")
+        "an answer to a prompt of {told}; the context is {context}",
+        told=told,
+        context=context or msg("unknown"),
     )
     fix = msg("raise --max-model-len, or find in the server's log why long prompts fail")
     return judge(expected=expected, seen=response_of(step.exchange), fix=fix)

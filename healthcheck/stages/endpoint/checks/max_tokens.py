@@ -93,14 +93,20 @@ def _faults(interview: Interview) -> Findings:
     context = context_tokens(interview.models)
     for exchange in (interview.long, *interview.streams):
         yield from _own_limit(interview, exchange, context)
-    refused = [each for each in (interview.long, interview.roomy) if each and each.status not in {0, 200}]
-    if refused and (not too_long(refused[0]) or (context and context > 2 * token_limit(refused[0]))):
+    refused = [
+        each for each in (interview.long, interview.roomy) if each and each.status not in {0, 200}
+    ]
+    if refused and (
+        not too_long(refused[0]) or (context and context > 2 * token_limit(refused[0]))
+    ):
         expected = msg(
             "an answer of up to {token_limit} tokens; the context is {context}",
             token_limit=token_limit(refused[0]),
             context=context or msg("unknown"),
         )
-        fix = msg("raise the server's limit on new tokens: the evaluation client asks for 512 by default")
+        fix = msg(
+            "raise the server's limit on new tokens: the evaluation client asks for 512 by default"
+        )
         yield about(refused[0]).warn(expected=expected, seen=response_of(refused[0]), fix=fix)
 
 
@@ -115,19 +121,32 @@ def _exceeds(exchange: Exchange, usage: Usage | None) -> Findings:
     if (counted or 0) <= _COUNTED_OVER * token_limit(exchange) + 2 and not overruns(exchange):
         return
     expected = msg("at most {token_limit} tokens", token_limit=token_limit(exchange))
-    tokens, error = "?" if counted is None else counted, exchange.error and msg(", and no end: ") + exchange.error
+    tokens, error = (
+        "?" if counted is None else counted,
+        exchange.error and msg(", and no end: ") + exchange.error,
+    )
     text, words = shown(completion.text), words_in(completion)
     seen = msg(
-        "{counted} tokens, {words_in} words{error}: {text}", counted=tokens, words_in=words, error=error, text=text
+        "{counted} tokens, {words_in} words{error}: {text}",
+        counted=tokens,
+        words_in=words,
+        error=error,
+        text=text,
     )
-    yield about(exchange).fail(expected=expected, seen=seen, fix=msg("pass max_tokens on to the engine"))
+    yield about(exchange).fail(
+        expected=expected, seen=seen, fix=msg("pass max_tokens on to the engine")
+    )
 
 
 def _hidden_cut(interview: Interview) -> Findings:
     """A shorter limit returned the beginning of the longer answer, with finish_reason "stop"."""
     if not interview.steady:
         return
-    answers = [each for each in (interview.limited, *interview.streams[:1], interview.roomy) if answered(each)]
+    answers = [
+        each
+        for each in (interview.limited, *interview.streams[:1], interview.roomy)
+        if answered(each)
+    ]
     for short in answers:
         text = said(short) if short else ""
         whole = max((said(each) for each in answers if each), key=len)
@@ -136,7 +155,11 @@ def _hidden_cut(interview: Interview) -> Findings:
         if text and len(text) < len(whole) and whole.startswith(text) and _fills(interview, short):
             expected = msg('finish_reason "length" for an answer that max_tokens cut')
             more = shown(whole[len(text) :], 60)
-            seen = msg('finish_reason "stop" after {text}; with more: {whole}', text=shown(text), whole=more)
+            seen = msg(
+                'finish_reason "stop" after {text}; with more: {whole}',
+                text=shown(text),
+                whole=more,
+            )
             fix = msg('count new tokens only, and report a cut answer with finish_reason "length"')
             yield about(short).fail(expected=expected, seen=seen, fix=fix)
 
@@ -172,10 +195,16 @@ def _equal_lengths(interview: Interview) -> Findings:
     length, another = common_length(interview), interview.another
     if length is not None and another is not None and counts_hold(interview):
         expected = msg(
-            "answers that end by themselves, or after {token_limit} tokens", token_limit=token_limit(another)
+            "answers that end by themselves, or after {token_limit} tokens",
+            token_limit=token_limit(another),
         )
-        seen = msg("three different answers of {length} tokens each, none with finish_reason length", length=length)
-        fix = msg("raise the server's own limit on new tokens, which seems to be {length}", length=length)
+        seen = msg(
+            "three different answers of {length} tokens each, none with finish_reason length",
+            length=length,
+        )
+        fix = msg(
+            "raise the server's own limit on new tokens, which seems to be {length}", length=length
+        )
         yield about(another).fail(expected=expected, seen=seen, fix=fix)
 
 
@@ -185,7 +214,9 @@ def _not_cut(interview: Interview) -> Findings:
     Neither its tokens nor its bytes reach max_tokens. The server's own limit would also have cut a longer answer,
     and the end of the context one that takes more of it. Cut answers of zero tokens mean incomplete counts.
     """
-    counted = [(each, usage) for each in every_stream(interview) if (usage := _usage(interview, each))]
+    counted = [
+        (each, usage) for each in every_stream(interview) if (usage := _usage(interview, each))
+    ]
     cut = [(each, usage) for each, usage in counted if each.folded.finish_reason == "length"]
     if any(usage.completion_tokens == 0 for each, usage in cut if each is not interview.stopped):
         return
@@ -193,10 +224,14 @@ def _not_cut(interview: Interview) -> Findings:
     widest = max((_total(usage) for _, usage in counted), default=0)
     for exchange, usage in cut:
         made, limit = usage.completion_tokens, token_limit(exchange)
-        filled = made >= _CLEARLY_FEWER * limit or len(said(exchange).encode("utf-8", "replace")) >= limit
+        filled = (
+            made >= _CLEARLY_FEWER * limit
+            or len(said(exchange).encode("utf-8", "replace")) >= limit
+        )
         if not filled and made < longest and _total(usage) < widest:
             expected = msg(
-                'finish_reason "stop" for an answer of fewer than {limit} tokens that ended by itself', limit=limit
+                'finish_reason "stop" for an answer of fewer than {limit} tokens that ended by itself',
+                limit=limit,
             )
             seen = msg(
                 'finish_reason "length" after {made} of max_tokens={limit}, where another answer has '
@@ -206,7 +241,9 @@ def _not_cut(interview: Interview) -> Findings:
                 longest=longest,
                 said=shown(said(exchange)),
             )
-            fix = msg('report "length" only where max_tokens or the end of the context cut the answer')
+            fix = msg(
+                'report "length" only where max_tokens or the end of the context cut the answer'
+            )
             yield about(exchange).fail(expected=expected, seen=seen, fix=fix)
 
 
@@ -225,13 +262,17 @@ def _own_limit(interview: Interview, exchange: Exchange, context: int | None) ->
     if usage is None:
         few = 0 < made < limit // 2
         if few:
-            yield about(exchange).warn(expected=msg("some {limit} tokens", limit=limit), seen=seen, fix=fix)
+            yield about(exchange).warn(
+                expected=msg("some {limit} tokens", limit=limit), seen=seen, fix=fix
+            )
         return
     total = _total(usage)
     full = total >= context - 1 if context else total % _CONTEXT_STEP in {0, _CONTEXT_STEP - 1}
     if full or made == 0 or made >= 0.9 * limit - 1:
         return
-    yield about(exchange).fail(expected=msg("up to {limit} tokens, as asked", limit=limit), seen=seen, fix=fix)
+    yield about(exchange).fail(
+        expected=msg("up to {limit} tokens, as asked", limit=limit), seen=seen, fix=fix
+    )
 
 
 def _estimate(interview: Interview, exchange: Exchange) -> int:

@@ -13,7 +13,9 @@ from healthcheck.wire.models import model_cards
 @check(
     "endpoint/model-name",
     msg("The model is served under {served_name}"),
-    why=msg("The service sends {served_name} as the model name; the server answers another name with 404."),
+    why=msg(
+        "The service sends {served_name} as the model name; the server answers another name with 404."
+    ),
     rule=contract.SERVED_NAME,
     requires=("endpoint/models",),
 )
@@ -49,7 +51,9 @@ def model_name(interview: Interview) -> Findings:
     name, own = interview.asked_name, contract.service().requested("")
     serve = msg("serve it under that name: --served-model-name {name}", name=own)
     if not name:
-        raise NotApplicable(msg("neither --weights nor --model gives the model name that the service will send"))
+        raise NotApplicable(
+            msg("neither --weights nor --model gives the model name that the service will send")
+        )
     first = interview.openings[0]
     refused = first.name == name and interview.name != name and answered(interview.opening.exchange)
     if name in names and not refused:
@@ -63,4 +67,6 @@ def model_name(interview: Interview) -> Findings:
     if refused:
         seen += msg("; a chat with that name: {response}", response=response_of(first.exchange))
     fix = serve if own else msg('remove --served-model-name, and serve "$MODEL_PATH" itself')
-    yield At(MODELS).fail(expected=msg("a model called {name}", name=repr(name)), seen=seen, fix=fix)
+    yield At(MODELS).fail(
+        expected=msg("a model called {name}", name=repr(name)), seen=seen, fix=fix
+    )

@@ -63,4 +63,6 @@ def models(interview: Interview) -> Findings:
         )
     if interview.proxies:
         names = ", ".join(interview.proxies)
-        yield note(msg("{proxies} is set here; for an address of this host it was not used", proxies=names))
+        yield note(
+            msg("{proxies} is set here; for an address of this host it was not used", proxies=names)
+        )

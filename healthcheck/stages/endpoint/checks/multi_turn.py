@@ -16,7 +16,9 @@ _WORDS = 3
 @check(
     "endpoint/multi-turn",
     msg("Earlier turns reach the model"),
-    why=msg("The service's sample task gives four worked examples as earlier turns of a conversation."),
+    why=msg(
+        "The service's sample task gives four worked examples as earlier turns of a conversation."
+    ),
     rule=contract.CLIENT_IS_AISBENCH,
     requires=("endpoint/stream-finish",),
 )
@@ -51,16 +53,29 @@ def multi_turn(interview: Interview) -> Findings:
         if exchange.status == 200:
             continue
         if no_room(interview, exchange):
-            why = msg("the context has no room for a conversation: {response}", response=response_of(exchange))
+            why = msg(
+                "the context has no room for a conversation: {response}",
+                response=response_of(exchange),
+            )
             raise NotApplicable(why)
         several = msg("an answer to a conversation of several turns")
         yield about(exchange).fail(expected=several, seen=response_of(exchange), fix=_FIX)
         return
-    deaf = [each for each in talk.recalls if repeats(each.word, each.single) and not repeats(each.word, each.last)]
+    deaf = [
+        each
+        for each in talk.recalls
+        if repeats(each.word, each.single) and not repeats(each.word, each.last)
+    ]
     if len(deaf) == _WORDS:
         word = repr(deaf[0].word)
-        expected = msg("the code word {word} from the last of three turns, as from a single message", word=word)
-        seen = msg("{said}, and so with {words} words of {words}", said=shown(said(deaf[0].last)), words=_WORDS)
+        expected = msg(
+            "the code word {word} from the last of three turns, as from a single message", word=word
+        )
+        seen = msg(
+            "{said}, and so with {words} words of {words}",
+            said=shown(said(deaf[0].last)),
+            words=_WORDS,
+        )
         yield about(deaf[0].last).fail(expected=expected, seen=seen, fix=_FIX)
         return
     turn, longer, again = talk.history, talk.history_longer, talk.history_again

@@ -50,6 +50,8 @@ def no_auth(interview: Interview) -> Findings:
     denied = next((exchange for exchange in exchanges if exchange.status in DENIALS), None)
     if denied:
         expected = msg("an answer without an Authorization header")
-        fix = msg("remove --api-key from deploy.sh, and `unset VLLM_API_KEY` before the server starts")
+        fix = msg(
+            "remove --api-key from deploy.sh, and `unset VLLM_API_KEY` before the server starts"
+        )
         where = MODELS if denied is interview.models else request_of(denied)
         yield fail(expected=expected, seen=response_of(denied), fix=fix, where=where)

@@ -61,14 +61,18 @@ def sampling(interview: Interview) -> Findings:
     """
     unsteady = _unsteady(interview)
     if cold := (interview.streams[0].sent or {}).get("temperature") if interview.streams else 0:
-        yield note(msg("the server refuses temperature 0: temperature {cold} was used instead", cold=cold))
+        yield note(
+            msg("the server refuses temperature 0: temperature {cold} was used instead", cold=cold)
+        )
     elif unsteady and not changed_alone(interview):
         yield unsteady
     samples = interview.sampling
     if samples.warm and 400 <= samples.warm[0].status < 500:
         expected = msg("an answer at temperature 1")
         fix = msg("accept temperatures up to 2, as OpenAI's endpoint does")
-        yield about(samples.warm[0]).warn(expected=expected, seen=response_of(samples.warm[0]), fix=fix)
+        yield about(samples.warm[0]).warn(
+            expected=expected, seen=response_of(samples.warm[0]), fix=fix
+        )
         return
     if not samples.warm or vary(samples.warm) or vary(samples.hot, samples.ends_after):
         return
@@ -78,13 +82,16 @@ def sampling(interview: Interview) -> Findings:
         expected = msg("different answers at temperature 1 and 2")
         told = len(samples.warm) + len(samples.hot)
         seen = msg("{warm} equal answers; with top_p 1 and top_k -1 they differ", warm=told)
-        fix = msg("look for top_k and top_p in generation_config.json; --generation-config vllm ignores it")
+        fix = msg(
+            "look for top_k and top_p in generation_config.json; --generation-config vllm ignores it"
+        )
         yield about(samples.warm[0]).warn(expected=expected, seen=seen, fix=fix)
         return
     whole = [exchange for exchange in samples.freed or samples.hot if answered(exchange)]
     if vary(samples.hot) and whole and _chance(whole) is None:
         why = msg(
-            "without log-probabilities, equal short answers prove nothing: {said}", said=shown(said(whole[0]))
+            "without log-probabilities, equal short answers prove nothing: {said}",
+            said=shown(said(whole[0])),
         )
         raise NotApplicable(why)
     yield from _all_alike(whole, told=bool(unsteady))
@@ -94,15 +101,23 @@ def _all_alike(whole: list[Exchange], *, told: bool) -> Findings:
     """Equal answers at temperature 2: the model's certainty, or a temperature that has no effect."""
     if len(whole) < 2 or len(said(whole[0])) < _TELLING_CHARACTERS:
         if not told:
-            why = msg("too few answers, or too short to differ: {said}", said=[said(each) for each in whole[:1]])
+            why = msg(
+                "too few answers, or too short to differ: {said}",
+                said=[said(each) for each in whole[:1]],
+            )
             raise NotApplicable(why)
         return
     chance = _chance(whole)
     if chance is not None and chance > _CHANCE:
-        why = msg("the model is so certain of its words that {whole} equal answers prove nothing", whole=len(whole))
+        why = msg(
+            "the model is so certain of its words that {whole} equal answers prove nothing",
+            whole=len(whole),
+        )
         raise NotApplicable(why)
     odds = (
-        "" if chance is None else msg(", which honest sampling gives with probability {chance:.0e}", chance=chance)
+        ""
+        if chance is None
+        else msg(", which honest sampling gives with probability {chance:.0e}", chance=chance)
     )
     seen = msg(
         "{whole} equal answers at temperature 2{odds}: {said}",
@@ -111,7 +126,9 @@ def _all_alike(whole: list[Exchange], *, told: bool) -> Findings:
         said=shown(said(whole[0])),
     )
     fix = msg("pass temperature on to the engine, and fix no seed")
-    yield about(whole[0]).fail(expected=msg("different answers at temperature 1 and 2"), seen=seen, fix=fix)
+    yield about(whole[0]).fail(
+        expected=msg("different answers at temperature 1 and 2"), seen=seen, fix=fix
+    )
 
 
 def _chance(answers: list[Exchange]) -> float | None:
@@ -123,7 +140,9 @@ def _chance(answers: list[Exchange]) -> float | None:
     first = answers[0].folded
     if first.mean_logprob is None or first.usage is None:
         return None
-    return math.exp(min(0.0, first.mean_logprob * first.usage.completion_tokens * (len(answers) - 1)))
+    return math.exp(
+        min(0.0, first.mean_logprob * first.usage.completion_tokens * (len(answers) - 1))
+    )
 
 
 def _unsteady(interview: Interview) -> Finding | None:
@@ -134,7 +153,12 @@ def _unsteady(interview: Interview) -> Finding | None:
     changed = sum(answer != answers[0] for answer in answers[1:])
     if not changed:
         first = shown(repeats[0], 80)
-        return note(msg("texts at temperature 0 differ from run to run, answers do not: {repeats}", repeats=first))
+        return note(
+            msg(
+                "texts at temperature 0 differ from run to run, answers do not: {repeats}",
+                repeats=first,
+            )
+        )
     expected = msg("the same answer to the same request at temperature 0")
     first, second = (shown(text, 80) for text in repeats[:2])
     seen = msg(

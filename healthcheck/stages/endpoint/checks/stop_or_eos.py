@@ -73,11 +73,19 @@ def stop_or_eos(interview: Interview) -> Findings:
         expected = msg("text without the tokens that open and end turns")
         around = shown(said(exchange)[max(0, found.start() - 60) :], 160)
         seen = msg("{group} in {said}", group=repr(found.group()), said=around)
-        fix = msg("put the end-of-turn token into eos_token_id of generation_config.json; skip special tokens")
+        fix = msg(
+            "put the end-of-turn token into eos_token_id of generation_config.json; skip special tokens"
+        )
         yield about(exchange).fail(expected=expected, seen=seen, fix=fix)
-    elif marks := sorted({found.group() for exchange in own_end if (found := _OTHER.search(said(exchange)))}):
+    elif marks := sorted(
+        {found.group() for exchange in own_end if (found := _OTHER.search(said(exchange)))}
+    ):
         few = ", ".join(marks[:3])
-        yield note(msg("marks in the text: {marks}; check that the model is meant to write them", marks=few))
+        yield note(
+            msg(
+                "marks in the text: {marks}; check that the model is meant to write them", marks=few
+            )
+        )
     last = interview.to_the_end
     if not turns and last and not any(map(ended, own_end)) and _fills_with_text(last):
         expected = msg("an answer that ends by itself")
@@ -87,11 +95,16 @@ def stop_or_eos(interview: Interview) -> Findings:
             tokens=token_limit(last),
             last=shown(said(last)[-80:]),
         )
-        fix = msg("look for the end-of-turn token in eos_token_id of generation_config.json, and for ignore_eos")
+        fix = msg(
+            "look for the end-of-turn token in eos_token_id of generation_config.json, and for ignore_eos"
+        )
         yield about(last).warn(expected=expected, seen=seen, fix=fix)
     stopped = interview.stopped
     if stopped and interview.stop_word and said(stopped).partition(interview.stop_word)[2].strip():
-        expected = msg("an answer that ends at the stop string {stop_word}", stop_word=repr(interview.stop_word))
+        expected = msg(
+            "an answer that ends at the stop string {stop_word}",
+            stop_word=repr(interview.stop_word),
+        )
         fix = msg("pass `stop` on to the engine; the service sends none, other clients do")
         yield about(stopped).warn(expected=expected, seen=shown(said(stopped)), fix=fix)
 

@@ -67,12 +67,17 @@ def stream(interview: Interview) -> Findings:
     if failing:
         error = shown(failing[0].folded.error)
         seen = msg(
-            "in {failing} of {streams} streams: {error}", failing=len(failing), streams=len(streams), error=error
+            "in {failing} of {streams} streams: {error}",
+            failing=len(failing),
+            streams=len(streams),
+            error=error,
         )
         fix = msg(
             "look for this error in the server's log; the evaluation client scores such a stream as an answer"
         )
-        yield about(failing[0]).fail(expected=msg("no error inside a stream of status 200"), seen=seen, fix=fix)
+        yield about(failing[0]).fail(
+            expected=msg("no error inside a stream of status 200"), seen=seen, fix=fix
+        )
         return
     if finding := _without_text(streams):
         yield finding
@@ -82,7 +87,8 @@ def _refused(opening: Exchange) -> Finding | None:
     """A fault of the whole first answer."""
     seen: str
     fix = msg(
-        "serve POST {chat_path}; read the server's log at the moment of this request", chat_path=contract.CHAT_PATH
+        "serve POST {chat_path}; read the server's log at the moment of this request",
+        chat_path=contract.CHAT_PATH,
     )
     if 300 <= opening.status < 400:
         to = repr(opening.headers.get("location", "nowhere"))
@@ -97,7 +103,9 @@ def _refused(opening: Exchange) -> Finding | None:
         seen = msg("status 200 and then {error}", error=opening.error)
     else:
         return None
-    return about(opening).fail(expected=msg("status 200 and a stream of events"), seen=seen, fix=fix)
+    return about(opening).fail(
+        expected=msg("status 200 and a stream of events"), seen=seen, fix=fix
+    )
 
 
 def _without_text(streams: tuple[Exchange, ...]) -> Finding | None:
@@ -118,7 +126,11 @@ def _without_text(streams: tuple[Exchange, ...]) -> Finding | None:
         return None  # a reasoning model, cut by max_tokens before its answer
     raw = shown(beginning(streams[0].body[:8000].decode("utf-8", "replace"), 600))
     seen = msg(
-        "none of {completions} streams has any text; the first: {raw}", completions=len(completions), raw=raw
+        "none of {completions} streams has any text; the first: {raw}",
+        completions=len(completions),
+        raw=raw,
     )
-    fix = msg("ask the server for a plain answer and compare; check the chat template and max_tokens")
+    fix = msg(
+        "ask the server for a plain answer and compare; check the chat template and max_tokens"
+    )
     return about(streams[0]).fail(expected=msg("text in delta.content"), seen=seen, fix=fix)

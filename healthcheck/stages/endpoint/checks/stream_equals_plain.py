@@ -81,22 +81,37 @@ def stream_equals_plain(interview: Interview) -> Findings:
         yield about(plain).warn(expected=expected, seen=response_of(plain), fix=fix)
         return
     streamed, whole = answer(stream), plain_answer(plain)
-    if texts(stream)[1] and not plain_texts(plain)[1] and whole.endswith(streamed) and streamed != whole:
-        yield note(msg("the plain answer has words of the reasoning format that the stream leaves out"))
+    if (
+        texts(stream)[1]
+        and not plain_texts(plain)[1]
+        and whole.endswith(streamed)
+        and streamed != whole
+    ):
+        yield note(
+            msg("the plain answer has words of the reasoning format that the stream leaves out")
+        )
         return
     if changed := changed_alone(interview):
         text, right = changed
         expected = msg("the same text as the plain answer: {whole}", whole=shown(right, 120))
-        seen = msg("{text}, which differs for a while and then matches again", text=shown(text, 120))
+        seen = msg(
+            "{text}, which differs for a while and then matches again", text=shown(text, 120)
+        )
         fix = msg("send every piece into the stream once and in order, with its white space")
         yield about(stream).fail(expected=expected, seen=seen, fix=fix)
         return
     if not interview.steady:
-        why = msg("answers at temperature 0 differ from run to run here, so a difference proves nothing")
+        why = msg(
+            "answers at temperature 0 differ from run to run here, so a difference proves nothing"
+        )
         raise NotApplicable(why)
     if streamed == whole:
-        if texts(stream) != plain_texts(plain) and "".join(texts(stream)) != "".join(plain_texts(plain)):
-            yield note(msg("the plain answer parts thoughts and text elsewhere, or has other white space"))
+        if texts(stream) != plain_texts(plain) and "".join(texts(stream)) != "".join(
+            plain_texts(plain)
+        ):
+            yield note(
+                msg("the plain answer parts thoughts and text elsewhere, or has other white space")
+            )
         return
     place = parting(streamed, whole)
     around = slice(max(0, place - 20), place + 40)

@@ -6,7 +6,13 @@ from healthcheck import contract
 from healthcheck.core.check import Findings
 from healthcheck.stages.endpoint.answers import about, response_of, shown
 from healthcheck.stages.endpoint.records import Interview, check
-from healthcheck.stages.endpoint.streams import broken_off, every_stream, lost_in_a_crowd, overruns, unanswered
+from healthcheck.stages.endpoint.streams import (
+    broken_off,
+    every_stream,
+    lost_in_a_crowd,
+    overruns,
+    unanswered,
+)
 from healthcheck.text.messages import msg
 
 
@@ -57,13 +63,24 @@ def stream_finish(interview: Interview) -> Findings:
     streams = tuple(every_stream(interview))
     # endpoint/max-tokens judges streams that the kit left because they did not end, endpoint/concurrency those that
     # never began beside others.
-    whole = [e for e in streams if not (e.error and overruns(e)) and not lost_in_a_crowd(interview, e)]
+    whole = [
+        e for e in streams if not (e.error and overruns(e)) and not lost_in_a_crowd(interview, e)
+    ]
     cut = [e for e in whole if e.error or not e.folded.finish_reason]
     if cut:
-        why = cut[0].error or msg("no finish_reason after {text}", text=shown(cut[0].folded.text[-80:]))
+        why = cut[0].error or msg(
+            "no finish_reason after {text}", text=shown(cut[0].folded.text[-80:])
+        )
         expected = msg("finish_reason in the last choice of every stream")
-        seen = msg("{cut} of {streams} streams were cut: {why}", cut=len(cut), streams=len(streams), why=why)
-        fix = msg("look into the server's log at the end of this request; the client scores a cut answer as it is")
+        seen = msg(
+            "{cut} of {streams} streams were cut: {why}",
+            cut=len(cut),
+            streams=len(streams),
+            why=why,
+        )
+        fix = msg(
+            "look into the server's log at the end of this request; the client scores a cut answer as it is"
+        )
         yield about(cut[0]).fail(expected=expected, seen=seen, fix=fix)
     if silent := unanswered(interview):
         seen = msg(
@@ -71,7 +88,9 @@ def stream_finish(interview: Interview) -> Findings:
             silent=len(silent),
             response=response_of(silent[0]),
         )
-        fix = msg("look for a request that is dropped: a lock, a slot or a worker that is never released")
+        fix = msg(
+            "look for a request that is dropped: a lock, a slot or a worker that is never released"
+        )
         yield about(silent[0]).fail(expected=msg("an answer to every request"), seen=seen, fix=fix)
     if refused := broken_off(interview):
         seen = msg(
@@ -79,19 +98,25 @@ def stream_finish(interview: Interview) -> Findings:
             refused=len(refused),
             response=response_of(refused[0]),
         )
-        fix = msg("look into the server's log at the moment of this request; the client does not ask again")
+        fix = msg(
+            "look into the server's log at the moment of this request; the client does not ask again"
+        )
         yield about(refused[0]).fail(expected=msg("an answer to every request"), seen=seen, fix=fix)
     late = [e for e in whole if e.folded.late]
     if late:
         expected = msg("no text after the event with finish_reason")
-        seen = msg("text after it in {late} of {streams} streams", late=len(late), streams=len(streams))
+        seen = msg(
+            "text after it in {late} of {streams} streams", late=len(late), streams=len(streams)
+        )
         fix = msg("send finish_reason last: the evaluation client reads on, many others stop there")
         yield about(late[0]).warn(expected=expected, seen=seen, fix=fix)
     open_ended = [e for e in whole if e not in cut and not e.folded.done]
     if open_ended:
         expected = msg("`data: [DONE]` as the last event")
         seen = msg(
-            "{open_ended} of {streams} streams end without it", open_ended=len(open_ended), streams=len(streams)
+            "{open_ended} of {streams} streams end without it",
+            open_ended=len(open_ended),
+            streams=len(streams),
         )
         fix = msg("send `data: [DONE]` and a blank line at the end")
         yield about(open_ended[0]).warn(expected=expected, seen=seen, fix=fix)

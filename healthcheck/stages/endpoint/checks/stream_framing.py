@@ -62,14 +62,22 @@ def stream_framing(interview: Interview) -> Findings:
         first = joined("; ", flaws(spoilt[0])[:3])
         expected = msg("blocks of `data: ` and one JSON object, with a blank line after each")
         spoils = msg(
-            "in {spoilt} of {streams} streams: {flaws}", spoilt=len(spoilt), streams=len(streams), flaws=first
+            "in {spoilt} of {streams} streams: {flaws}",
+            spoilt=len(spoilt),
+            streams=len(streams),
+            flaws=first,
         )
         repair = msg("send `data: ` + one line of JSON + two newlines, and nothing else")
         yield about(spoilt[0]).fail(expected=expected, seen=spoils, fix=repair)
     other = [each for each in streams if not _kind(each).lower().startswith("text/event-stream")]
     if other:
         kind = repr(_kind(other[0])) if _kind(other[0]) else msg("none")
-        seen = msg("{fault} in {count} of {streams} streams", fault=kind, count=len(other), streams=len(streams))
+        seen = msg(
+            "{fault} in {count} of {streams} streams",
+            fault=kind,
+            count=len(other),
+            streams=len(streams),
+        )
         fix = msg(
             "answer streams as text/event-stream: the evaluation client does not look, other clients refuse it"
         )

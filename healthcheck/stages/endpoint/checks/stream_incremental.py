@@ -5,7 +5,13 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable, unsettled
 from healthcheck.stages.endpoint.answers import about, said
-from healthcheck.stages.endpoint.arrivals import PROVABLE_S, PROVABLE_TOKENS_PER_S, Streaming, comparison, streaming
+from healthcheck.stages.endpoint.arrivals import (
+    PROVABLE_S,
+    PROVABLE_TOKENS_PER_S,
+    Streaming,
+    comparison,
+    streaming,
+)
 from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.stages.endpoint.streams import every_stream
 from healthcheck.text.messages import msg
@@ -59,11 +65,15 @@ def stream_incremental(interview: Interview) -> Findings:
     """
     telling = [each for each in every_stream(interview) if len(said(each)) >= _TELLING_CHARACTERS]
     whole = [each for each in telling if each.folded.deltas == 1]
-    fix = msg("send each token when it is generated; switch off buffering in every proxy before the server")
+    fix = msg(
+        "send each token when it is generated; switch off buffering in every proxy before the server"
+    )
     if whole and len(whole) == len(telling):
         longest = max(len(said(each)) for each in whole)
         seen = msg(
-            "each of {whole} answers came in one event, up to {said} characters", whole=len(whole), said=longest
+            "each of {whole} answers came in one event, up to {said} characters",
+            whole=len(whole),
+            said=longest,
         )
         yield about(whole[0]).fail(expected=msg("an answer in many events"), seen=seen, fix=fix)
     else:
@@ -113,5 +123,12 @@ def _arrivals(interview: Interview, fix: str) -> Findings:
             fix=fix,
         )
     else:
-        seen = msg("{times}, but not in every turn: it is held back, or the machines are too busy", times=times)
-        yield unsettled(expected=_EXPECTED, seen=seen, fix=msg("try again when less runs beside; {fix}", fix=fix))
+        seen = msg(
+            "{times}, but not in every turn: it is held back, or the machines are too busy",
+            times=times,
+        )
+        yield unsettled(
+            expected=_EXPECTED,
+            seen=seen,
+            fix=msg("try again when less runs beside; {fix}", fix=fix),
+        )

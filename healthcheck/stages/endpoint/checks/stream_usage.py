@@ -51,7 +51,9 @@ def stream_usage(interview: Interview) -> Findings:
     """
     streams = tuple(every_stream(interview))
     if not any(stream.folded.usage_sent for stream in streams):
-        yield note(msg("the server sends no usage in its streams; the evaluation client does without"))
+        yield note(
+            msg("the server sends no usage in its streams; the evaluation client does without")
+        )
     for stream in streams:
         if problem := miscount(stream):
             read = stream.folded
@@ -65,11 +67,17 @@ def stream_usage(interview: Interview) -> Findings:
             fix = msg("count the tokens of the templated prompt and of the answer")
             yield about(stream).fail(expected=expected, seen=seen, fix=fix)
             return
-    short, longer = (step.exchange for step in interview.steps[:2]) if interview.steps else (None, None)
+    short, longer = (
+        (step.exchange for step in interview.steps[:2]) if interview.steps else (None, None)
+    )
     fewer, more = prompt_tokens(short), prompt_tokens(longer)
     if longer and fewer and more and tokens_per_unit(interview.steps) is None:
         expected = msg(
-            "more than {fewer} prompt tokens with {filler} characters more", fewer=fewer, filler=2 * len(FILLER)
+            "more than {fewer} prompt tokens with {filler} characters more",
+            fewer=fewer,
+            filler=2 * len(FILLER),
         )
-        fix = msg("count the tokens of the templated prompt; if the count is right, the prompt was cut")
+        fix = msg(
+            "count the tokens of the templated prompt; if the count is right, the prompt was cut"
+        )
         yield about(longer).fail(expected=expected, seen=f"{more}", fix=fix)

@@ -44,7 +44,10 @@ def system_role(interview: Interview) -> Findings:
     talk = conversation(interview)
     if talk.system.status != 200:
         if no_room(interview, talk.system):
-            why = msg("the context has no room for a system message: {response}", response=response_of(talk.system))
+            why = msg(
+                "the context has no room for a system message: {response}",
+                response=response_of(talk.system),
+            )
             raise NotApplicable(why)
         expected = msg("an answer to a conversation with a system message")
         fix = msg(

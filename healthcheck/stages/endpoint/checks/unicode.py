@@ -78,11 +78,17 @@ def unicode(interview: Interview) -> Findings:
     foreign = interview.foreign
     stream = foreign.streams[0] if foreign.streams else None
     if stream is None or not answered(stream):
-        raise NotApplicable(msg("the prompt with Chinese characters was not answered (endpoint/stream-finish)"))
+        raise NotApplicable(
+            msg("the prompt with Chinese characters was not answered (endpoint/stream-finish)")
+        )
     bare, counted = prompt_tokens(interview.bare), prompt_tokens(stream)
     if bare and counted and counted <= bare + 1 and counts_hold(interview):
-        expected = msg("more prompt tokens than the {bare} without the Chinese characters", bare=bare)
-        fix = msg("decode requests as UTF-8; look for a filter in front of the engine, and for its tokenizer")
+        expected = msg(
+            "more prompt tokens than the {bare} without the Chinese characters", bare=bare
+        )
+        fix = msg(
+            "decode requests as UTF-8; look for a filter in front of the engine, and for its tokenizer"
+        )
         yield about(stream).fail(expected=expected, seen=str(counted), fix=fix)
         return
     text = said(stream)
@@ -90,18 +96,28 @@ def unicode(interview: Interview) -> Findings:
     if mojibake(text):
         expected = msg("你好 as 你好")
         seen = msg("UTF-8 that was taken for Latin-1: {text}", text=shown(text))
-        yield about(stream).fail(expected=expected, seen=seen, fix=msg("decode and encode as UTF-8 all the way"))
-    elif _REPLACEMENT in text and _REPLACEMENT not in whole and (_fits(text, whole) or stream.folded.torn):
+        yield about(stream).fail(
+            expected=expected, seen=seen, fix=msg("decode and encode as UTF-8 all the way")
+        )
+    elif (
+        _REPLACEMENT in text
+        and _REPLACEMENT not in whole
+        and (_fits(text, whole) or stream.folded.torn)
+    ):
         expected = msg("whole characters, as in the plain answer: {whole}", whole=shown(whole, 120))
         seen = msg(
-            "{count} replacement characters (U+FFFD): {text}", count=text.count(_REPLACEMENT), text=shown(text)
+            "{count} replacement characters (U+FFFD): {text}",
+            count=text.count(_REPLACEMENT),
+            text=shown(text),
         )
         fix = msg("decode incrementally: hold back bytes that do not yet make a character")
         yield about(stream).fail(expected=expected, seen=seen, fix=fix)
     elif lost := _lost(foreign):
         expected = msg("every character of the plain answer: {whole}", whole=shown(whole, 120))
         seen = msg("{text}: {lost} is missing, each time", text=shown(text, 120), lost=repr(lost))
-        cut = msg("decode incrementally: a character that is cut between two tokens must not be dropped")
+        cut = msg(
+            "decode incrementally: a character that is cut between two tokens must not be dropped"
+        )
         fix = msg("decode and encode as UTF-8 all the way") if text.isascii() else cut
         yield about(stream).fail(expected=expected, seen=seen, fix=fix)
     elif (text + whole).isascii():

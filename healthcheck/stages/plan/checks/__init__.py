@@ -108,6 +108,8 @@ _OF_THE_ENGINE = {
     served_name, no_api_key, flags,
 }  # fmt: skip
 """Checks of the server that computes the answers; the others judge the one that the service connects to."""
-CHECKS = tuple(_cautious(_behind_a_front(check) if check in _OF_THE_ENGINE else check) for check in _CHECKS)
+CHECKS = tuple(
+    _cautious(_behind_a_front(check) if check in _OF_THE_ENGINE else check) for check in _CHECKS
+)
 SUMMARIES: tuple[Check[Sequence[CheckResult]], ...] = (self_contained,)
 """Checks of the results of the checks above."""

@@ -40,7 +40,9 @@ def any_processor(plan: LaunchPlan) -> Findings:
     if number is None:
         return
     line = deploy_sh.line_at(plan.script, number)[:_QUOTED_CHARACTERS]
-    expected = msg("the same start on every processor: the service does not document which one it has")
+    expected = msg(
+        "the same start on every processor: the service does not document which one it has"
+    )
     seen = msg(
         "“{line}” depends on the processor, and the dry run only saw {machine}",
         line=line,

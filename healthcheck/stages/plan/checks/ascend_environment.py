@@ -81,7 +81,9 @@ def ascend_environment(plan: LaunchPlan) -> Findings:
     for seen, fix in (words for mark, words in _SCRIPTS.items() if mark in plan.observed.marks):
         expected = msg("CANN's environment script runs")
         where = deploy_sh.place_of(plan.script, ["set_env.sh"])
-        yield warn(expected=expected, seen=msg("set_env.sh is {seen}", seen=seen), fix=fix, where=where)
+        yield warn(
+            expected=expected, seen=msg("set_env.sh is {seen}", seen=seen), fix=fix, where=where
+        )
     server = plan.server
     if server is None:
         return
@@ -97,9 +99,16 @@ def ascend_environment(plan: LaunchPlan) -> Findings:
 def _other_version(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
     """Source: vllm_version_is of vllm_ascend/utils.py, which prefers the variable to the installed version."""
     row, value = stacks.row(plan.stack or stacks.DEFAULT), server.env.get(_VERSION, "")[:200]
-    if value and _VERSION in row.variables and not any(stacks.same_release(value, known) for known in row.vllm):
+    if (
+        value
+        and _VERSION in row.variables
+        and not any(stacks.same_release(value, known) for known in row.vllm)
+    ):
         expected = msg(
-            "no {name}, or that of {label}: {vllm}", name=_VERSION, label=row.label(), vllm=", ".join(row.vllm)
+            "no {name}, or that of {label}: {vllm}",
+            name=_VERSION,
+            label=row.label(),
+            vllm=", ".join(row.vllm),
         )
         seen = msg(
             "{name}={value}: vllm-ascend then runs its code for another vLLM than the installed one",
@@ -110,7 +119,9 @@ def _other_version(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]
         edits = without_assignment(plan.script, _VERSION)
         fix = "" if edits else msg("remove it")
         evidence: dict[str, JsonValue] = {"row": row.vllm_ascend}
-        yield warn(expected=expected, seen=seen, fix=fix, where=where, evidence=evidence, edits=edits)
+        yield warn(
+            expected=expected, seen=seen, fix=fix, where=where, evidence=evidence, edits=edits
+        )
 
 
 def _replaced(plan: LaunchPlan, server: ServerCommand, name: str, use: str) -> Iterator[Finding]:
@@ -119,7 +130,9 @@ def _replaced(plan: LaunchPlan, server: ServerCommand, name: str, use: str) -> I
     if line:
         expected = msg("{name} that keeps its previous value: {use}", name=name, use=use)
         seen = msg(
-            "“{line_at}” replaces what {name} was", line_at=deploy_sh.line_at(plan.script, line)[:200], name=name
+            "“{line_at}” replaces what {name} was",
+            line_at=deploy_sh.line_at(plan.script, line)[:200],
+            name=name,
         )
         fix = msg('append the previous value: {name}="…${{{name}:+:${name}}}"', name=name)
         yield warn(expected=expected, seen=seen, fix=fix, where=deploy_sh.place(line))
@@ -185,16 +198,27 @@ def _devices_of_a_gpu(plan: LaunchPlan, server: ServerCommand) -> Iterator[Findi
 def _unread(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
     """Variables of vllm-ascend that the chosen release ignores."""
     row, known = stacks.row(plan.stack or stacks.DEFAULT), stacks.rows()
-    for name in sorted(name for name in server.env if name.startswith(_OWN) and name not in row.variables):
+    for name in sorted(
+        name for name in server.env if name.startswith(_OWN) and name not in row.variables
+    ):
         readers = [each.vllm_ascend for each in known if name in each.variables]
         said = stacks.spans(readers, [each.vllm_ascend for each in known])
-        others = msg("; vllm-ascend {said} does", said=said) if readers else hint(name, row.variables)
+        others = (
+            msg("; vllm-ascend {said} does", said=said) if readers else hint(name, row.variables)
+        )
         moved = _MOVED.get(name, "")
         expected = msg("variables that {label} reads", label=row.label())
         seen = msg(
-            "{name}={env}, which it does not read{others}", name=name, env=server.env[name][:200], others=others
+            "{name}={env}, which it does not read{others}",
+            name=name,
+            env=server.env[name][:200],
+            others=others,
         )
-        fix = msg("write --additional-config '{moved}' instead", moved=moved) if moved else msg("remove it")
+        fix = (
+            msg("write --additional-config '{moved}' instead", moved=moved)
+            if moved
+            else msg("remove it")
+        )
         where, unknown = line_of(plan, f"{name}=", name), not (moved or readers or others)
         edits = without_assignment(plan.script, name) if unknown else ()
         yield warn(

@@ -65,21 +65,35 @@ def chat_api(plan: LaunchPlan) -> Findings:
     server = served(plan)
     expected = msg("a server of {chat_path}", chat_path=contract.CHAT_PATH)
     if server.api in _WITHOUT_CHAT:
-        seen = msg("{without_chat}: {quoted}", without_chat=_WITHOUT_CHAT[server.api], quoted=server.command)
+        seen = msg(
+            "{without_chat}: {quoted}",
+            without_chat=_WITHOUT_CHAT[server.api],
+            quoted=server.command,
+        )
         fix = msg("end deploy.sh with: {launch}", launch=contract.LAUNCH)
         yield fail(expected=expected, seen=seen, fix=fix, where=server.where)
     elif server.front is not None:
-        raise NotApplicable(msg("plan/front judges where {engine} passes chats", engine=server.front.kind))
+        raise NotApplicable(
+            msg("plan/front judges where {engine} passes chats", engine=server.front.kind)
+        )
     elif server.api is Api.UNKNOWN:
         seen = msg(
-            "which routes {engine} offers is unknown: {command}", engine=server.engine, command=server.command
+            "which routes {engine} offers is unknown: {command}",
+            engine=server.engine,
+            command=server.command,
         )
         yield unsettled(expected=expected, seen=seen, fix=SETTLED_LATER, where=server.where)
     yield from _refused_requests(plan, server)
     if server.option("ssl-certfile") or server.option("ssl-keyfile"):
         seen = msg("TLS is switched on: {quoted}", quoted=server.command)
         how, where = repairs.no_tls(server), line_of(plan, "--ssl")
-        yield fail(expected=msg("plain HTTP"), seen=seen, fix=how, where=where, rule=contract.LISTENS_ON_PORT)
+        yield fail(
+            expected=msg("plain HTTP"),
+            seen=seen,
+            fix=how,
+            where=where,
+            rule=contract.LISTENS_ON_PORT,
+        )
 
 
 def _refused_requests(plan: LaunchPlan, server: ServerCommand) -> Findings:
@@ -89,13 +103,18 @@ def _refused_requests(plan: LaunchPlan, server: ServerCommand) -> Findings:
             expected = msg("a server of {chat_path}", chat_path=contract.CHAT_PATH)
             seen = msg("--{name}: {why}: {quoted}", name=name, why=why, quoted=server.command)
             where = line_of(plan, name, name.replace("-", "_"))
-            yield fail(expected=expected, seen=seen, fix=msg("remove --{name}", name=name), where=where)
+            yield fail(
+                expected=expected, seen=seen, fix=msg("remove --{name}", name=name), where=where
+            )
     if server.option("middleware") is not None:
         expected = msg("a server that answers every request")
         seen = msg(
-            "--middleware {option}, whose code the dry run does not execute", option=server.option("middleware")
+            "--middleware {option}, whose code the dry run does not execute",
+            option=server.option("middleware"),
         )
-        fix = msg("remove --middleware, or verify without --until: the launch and endpoint stages settle it")
+        fix = msg(
+            "remove --middleware, or verify without --until: the launch and endpoint stages settle it"
+        )
         yield warn(expected=expected, seen=seen, fix=fix, where=line_of(plan, "middleware"))
     yield from _little_room(plan, server)
 
@@ -131,7 +150,10 @@ def _little_room(plan: LaunchPlan, server: ServerCommand) -> Findings:
             "a request with status 400, and a refused request counts as a wrong answer",
             text=text,
         )
-    fix, where = in_file if place else in_command, place or line_of(plan, "max-model-len", "max_model_len")
+    fix, where = (
+        in_file if place else in_command,
+        place or line_of(plan, "max-model-len", "max_model_len"),
+    )
     say, rule = warn, contract.CLIENT_IS_AISBENCH
     if asked and length <= asked:
         say, rule = fail, contract.MAX_TOKENS

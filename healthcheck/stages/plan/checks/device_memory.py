@@ -37,7 +37,9 @@ class _Request:
 @check(
     "plan/device-memory",
     msg("Servers do not over-commit the memory of a device"),
-    why=msg("vLLM reserves its share of a device's memory at the start: the later server finds too little."),
+    why=msg(
+        "vLLM reserves its share of a device's memory at the start: the later server finds too little."
+    ),
     requires=STARTED,
 )
 def device_memory(plan: LaunchPlan) -> Findings:
@@ -77,7 +79,9 @@ def device_memory(plan: LaunchPlan) -> Findings:
                 listed=listed,
             )
             yield fail(
-                expected=msg("servers that do not over-commit a device: at most 1 of its memory together"),
+                expected=msg(
+                    "servers that do not over-commit a device: at most 1 of its memory together"
+                ),
                 seen=seen,
                 fix=msg(
                     "pass --gpu-memory-utilization {share:g} to each of them; or start only one, or give each its "
@@ -102,7 +106,9 @@ def _requests(plan: LaunchPlan) -> dict[str, list[_Request]]:
 
 def _described(request: _Request) -> str:
     return msg(
-        "{share:g} by {command} …", share=request.share, command=command_text(request.server.argv[:_QUOTED_WORDS])
+        "{share:g} by {command} …",
+        share=request.share,
+        command=command_text(request.server.argv[:_QUOTED_WORDS]),
     )
 
 
@@ -118,7 +124,9 @@ def _share(server: ServerCommand) -> float | None:
     otherwise = ray or ranked or any(server.option(name) is not None for name in _PLACED_OTHERWISE)
     if server.engine != "vllm" or not server.foreground or server.unread_config or otherwise:
         return None
-    given = next((text for name in _SHARE_OPTIONS if (text := server.option(name)) is not None), None)
+    given = next(
+        (text for name in _SHARE_OPTIONS if (text := server.option(name)) is not None), None
+    )
     try:
         share = DEFAULT_SHARE if given is None else float(given)
     except ValueError:
@@ -132,7 +140,9 @@ def _devices(plan: LaunchPlan, server: ServerCommand) -> tuple[str, ...]:
     A list that the script derives from the devices of this machine is different at the service.
     """
     sizes = [server.option(name) or "1" for name in _SIZE_OPTIONS]
-    sizes.append(server.option("data-parallel-size-local") or server.option("data-parallel-size") or "1")
+    sizes.append(
+        server.option("data-parallel-size-local") or server.option("data-parallel-size") or "1"
+    )
     if not all(size.isascii() and size.isdigit() and len(size) < 4 for size in sizes):
         return ()
     count = math.prod(map(int, sizes))

@@ -49,11 +49,17 @@ def engine_installed(plan: LaunchPlan) -> Findings:
     exec python3 -m sglang.launch_server --model-path "$MODEL_PATH" --port {port}
     ```
     """
-    others = replace(plan, commands=tuple(each for each in plan.commands if each.program not in _RUNNERS))
+    others = replace(
+        plan, commands=tuple(each for each in plan.commands if each.program not in _RUNNERS)
+    )
     if not requested.brings_unknown(others):
-        runners = {each.program: each for each in reversed(plan.commands) if _runs_others(each, plan)}
+        runners = {
+            each.program: each for each in reversed(plan.commands) if _runs_others(each, plan)
+        }
         runs = {name: (" ".join(each.argv), each.where) for name, each in runners.items()}
-        servers = {name: each for each in reversed(plan.servers) if (name := _missing_in_the_image(each))}
+        servers = {
+            name: each for each in reversed(plan.servers) if (name := _missing_in_the_image(each))
+        }
         runs |= {name: (each.command, each.where) for name, each in servers.items()}
         for name, (command, where) in runs.items():
             names = {

@@ -41,7 +41,9 @@ MAX_SHOWN = 120
 @check(
     "plan/engine-variables",
     msg("vLLM can read every environment variable"),
-    why=msg("vLLM reads all of its variables while it starts, and exits if it cannot read a value."),
+    why=msg(
+        "vLLM reads all of its variables while it starts, and exits if it cannot read a value."
+    ),
     requires=STARTED,
     by_row=True,
 )
@@ -129,7 +131,11 @@ def _doubt(plan: LaunchPlan, name: str, value: str) -> str:
         takers = [each for each in known if _reads(each, name, value)]
         unknown = msg("which release the service has is not documented")
         named = stacks.spans(takers, versions())
-        return msg("; vLLM {releases} does not, and {doubt}", releases=named, doubt=unknown) if takers else ""
+        return (
+            msg("; vLLM {releases} does not, and {doubt}", releases=named, doubt=unknown)
+            if takers
+            else ""
+        )
     vllm = stacks.row(plan.stack).vllm[0]
     beside = around(vllm)
     between = len(beside) > 1 and not any(_reads(each, name, value) for each in beside)
@@ -158,7 +164,9 @@ def _refused_by_ascend(plan: LaunchPlan, name: str, row: stacks.Row) -> Finding:
 
 def _expected(name: str, variable: Variable) -> str:
     if variable.choices:
-        return msg("{variable} as one of {choices}", variable=name, choices=", ".join(variable.choices))
+        return msg(
+            "{variable} as one of {choices}", variable=name, choices=", ".join(variable.choices)
+        )
     if TextKind.JSON in variable.takes:
         return msg("{variable} as JSON", variable=name)
     if TextKind.FLOAT in variable.takes:
@@ -198,7 +206,9 @@ def _unknown(plan: LaunchPlan, server: ServerCommand, name: str, chosen: str) ->
         seen += msg("; vLLM {release} did", release=older)
     near = "" if readers or older else _nearest(name, chosen)
     expected = msg("variables that vLLM {release} reads", release=chosen)
-    fix = msg("write {variable}", variable=near) if near else msg("remove {variable}", variable=name)
+    fix = (
+        msg("write {variable}", variable=near) if near else msg("remove {variable}", variable=name)
+    )
     if near:
         seen += msg("; did you mean {variable}?", variable=near)
     if strict:

@@ -13,7 +13,9 @@ from healthcheck.text.messages import msg
 @check(
     "plan/flags",
     msg("vLLM accepts every argument"),
-    why=msg("vLLM exits at once for an argument that it does not know or cannot read: there is no server then."),
+    why=msg(
+        "vLLM exits at once for an argument that it does not know or cannot read: there is no server then."
+    ),
     requires=("plan/starts-server",),
     by_row=True,
 )
@@ -71,6 +73,8 @@ def flags(plan: LaunchPlan) -> Findings:
     elsewhere = [each for each in lost if each.check != "plan/flags"]
     if elsewhere and all(finding.level is Level.NOTE for finding in found):
         first = elsewhere[0]
-        raise NotApplicable(msg("{check} says why {flag} has no value", check=first.check, flag=first.flag))
+        raise NotApplicable(
+            msg("{check} says why {flag} has no value", check=first.check, flag=first.flag)
+        )
     yield from lost_values.findings(plan, "plan/flags")
     yield from found

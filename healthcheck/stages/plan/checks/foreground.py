@@ -11,7 +11,9 @@ from healthcheck.text.messages import msg
 
 _ENDED_BY_ITSELF = {-15, -9, 124, 137, 143}
 """Exit statuses for SIGTERM and SIGKILL in Python and in shells, and of `timeout`; a dry run causes none."""
-_UNKNOWN = msg("deploy.sh stays while the server runs (what the service does if it ends is unknown)")
+_UNKNOWN = msg(
+    "deploy.sh stays while the server runs (what the service does if it ends is unknown)"
+)
 _LONGER_THAN_ANY_EVALUATION_S = 7 * 86400
 
 
@@ -19,7 +21,9 @@ _LONGER_THAN_ANY_EVALUATION_S = 7 * 86400
     "plan/foreground",
     msg("deploy.sh stays for as long as the server does"),
     rule=contract.STARTS_THE_SERVICE,
-    why=msg("Once deploy.sh has ended the service may take the adapter for stopped, and end its processes."),
+    why=msg(
+        "Once deploy.sh has ended the service may take the adapter for stopped, and end its processes."
+    ),
     requires=STARTED,
 )
 def foreground(plan: LaunchPlan) -> Findings:
@@ -53,15 +57,23 @@ def foreground(plan: LaunchPlan) -> Findings:
     if not server.foreground:
         status = plan.run.exit_status
         seen = msg(
-            "deploy.sh ended with status {status} after starting: {quoted}", status=status, quoted=server.command
+            "deploy.sh ended with status {status} after starting: {quoted}",
+            status=status,
+            quoted=server.command,
         )
         stays = msg("deploy.sh stays while the server runs")
         found, expected = (fail, stays) if status else (unsettled, _UNKNOWN)
-        edits = staying.edits(plan.script, server.where, status or 0) if _is_left_by_itself(plan) else ()
+        edits = (
+            staying.edits(plan.script, server.where, status or 0)
+            if _is_left_by_itself(plan)
+            else ()
+        )
         fix = "" if edits else _stay(plan, server.where)
         yield found(expected=expected, seen=seen, fix=fix, where=server.where, edits=edits)
     elif server.limit_s is not None and server.limit_s < _LONGER_THAN_ANY_EVALUATION_S:
-        expected = msg("the server runs until the evaluation is over, and how long that takes is unknown")
+        expected = msg(
+            "the server runs until the evaluation is over, and how long that takes is unknown"
+        )
         seen = msg(
             "it is ended after {limit_s:g} s, finished or not: {quoted}",
             limit_s=server.limit_s,
@@ -71,7 +83,9 @@ def foreground(plan: LaunchPlan) -> Findings:
         fix = "" if edits else msg("remove the time limit (timeout …, timeout=…) around the server")
         yield warn(expected=expected, seen=seen, fix=fix, where=server.where, edits=edits)
     elif deploy_sh.is_repeated(plan.script, server.where):
-        expected = msg("a server that cannot start ends deploy.sh, so that its error is the last line")
+        expected = msg(
+            "a server that cannot start ends deploy.sh, so that its error is the last line"
+        )
         seen = msg("a loop starts it again, whatever ended it: {quoted}", quoted=server.command)
         fix = msg("start the server once, with exec in front and without the loop")
         yield warn(expected=expected, seen=seen, fix=fix, where=server.where)
@@ -90,7 +104,8 @@ def _stay(plan: LaunchPlan, where: str) -> str:
         return msg("remove what ends the server (a kill, a timeout)")
     if status and (wrong := _first_unanswered(plan)):
         return msg(
-            "correct the request for {wrong}, or remove it: exec in front of the server's command", wrong=wrong
+            "correct the request for {wrong}, or remove it: exec in front of the server's command",
+            wrong=wrong,
         )
     number = where.rpartition(":")[2]
     ends = deploy_sh.ending_lines(plan.script, int(number), status or 0) if number.isdigit() else ()
@@ -106,7 +121,9 @@ def _stay(plan: LaunchPlan, where: str) -> str:
         return msg(
             "remove the & after the server's command: behind exec, too, it puts the server into the background"
         )
-    return msg("write exec in front of the server's command and no & after it, or end deploy.sh with: wait")
+    return msg(
+        "write exec in front of the server's command and no & after it, or end deploy.sh with: wait"
+    )
 
 
 def _first_unanswered(plan: LaunchPlan) -> str:

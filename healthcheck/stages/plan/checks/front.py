@@ -73,11 +73,15 @@ def front(plan: LaunchPlan) -> Findings:
     if known is None:
         raise NotApplicable(msg("no known front listens on port {port}", port=contract.PORT))
     if known.elsewhere:
-        raise NotApplicable(msg("it does not listen on port {port}: see plan/port", port=contract.PORT))
+        raise NotApplicable(
+            msg("it does not listen on port {port}: see plan/port", port=contract.PORT)
+        )
     if known.doubt:
         yield _may_not_start(server, known)
     if known.problem:
-        yield fail(expected=_EXPECTED, seen=known.problem, fix=known.fix, where=known.where or server.where)
+        yield fail(
+            expected=_EXPECTED, seen=known.problem, fix=known.fix, where=known.where or server.where
+        )
     elif known.unknown:
         yield _open(known.unknown, server, known.where or server.where)
     elif found := routes(plan, server):
@@ -88,7 +92,9 @@ def front(plan: LaunchPlan) -> Findings:
 
 def _open(reason: str, server: ServerCommand, where: str) -> Finding:
     seen = msg(
-        "where it passes chats is unknown, because {reason}: {command}", reason=reason, command=server.command
+        "where it passes chats is unknown, because {reason}: {command}",
+        reason=reason,
+        command=server.command,
     )
     return unsettled(expected=_EXPECTED, seen=seen, fix=SETTLED_LATER, where=where)
 
@@ -102,7 +108,11 @@ def _may_not_start(server: ServerCommand, known: Front) -> Finding:
 def _refused_name(plan: LaunchPlan, server: ServerCommand, known: Front) -> Finding:
     wanted = contract.service().requested(plan.model_path)
     names = list(dict.fromkeys(target.name for target in known.targets))[:_MOST_NAMES]
-    line = "model_name: os.environ/MODEL_PATH" if wanted == plan.model_path else f"model_name: {wanted}"
+    line = (
+        "model_name: os.environ/MODEL_PATH"
+        if wanted == plan.model_path
+        else f"model_name: {wanted}"
+    )
     return fail(
         expected=msg("{wanted} among the names in model_list", wanted=repr(wanted)),
         seen=msg("{names}: {command}", names=", ".join(map(quoted, names)), command=server.command),
@@ -112,7 +122,9 @@ def _refused_name(plan: LaunchPlan, server: ServerCommand, known: Front) -> Find
     )
 
 
-def _judged(plan: LaunchPlan, server: ServerCommand, known: Front, found: tuple[Route, ...]) -> Iterator[Finding]:
+def _judged(
+    plan: LaunchPlan, server: ServerCommand, known: Front, found: tuple[Route, ...]
+) -> Iterator[Finding]:
     """Findings about the routes; those that nginx skips are warnings while another one leads to a server."""
     reached = [route for route in found if route.server is not None]
     yield from _refused_behind(reached, known)
@@ -128,12 +140,20 @@ def _judged(plan: LaunchPlan, server: ServerCommand, known: Front, found: tuple[
             host = route.target.host
             seen = msg("nothing defines the host {host}", host=quoted(host))
             if known.kind == "nginx":
-                seen = msg("nginx does not start: host not found in upstream {host}", host=quoted(host))
-            yield fail(expected=_EXPECTED, seen=seen, fix=_right_address(plan, route.target), where=where)
+                seen = msg(
+                    "nginx does not start: host not found in upstream {host}", host=quoted(host)
+                )
+            yield fail(
+                expected=_EXPECTED, seen=seen, fix=_right_address(plan, route.target), where=where
+            )
         elif route.end is not End.REACHED:
-            seen = msg("no server of this launch listens on {address}", address=_address(route.target))
+            seen = msg(
+                "no server of this launch listens on {address}", address=_address(route.target)
+            )
             say = warn if reached and known.kind == "nginx" else fail
-            yield say(expected=_EXPECTED, seen=seen, fix=_right_address(plan, route.target), where=where)
+            yield say(
+                expected=_EXPECTED, seen=seen, fix=_right_address(plan, route.target), where=where
+            )
 
 
 def _refused_behind(reached: list[Route], known: Front) -> Iterator[Finding]:
@@ -143,7 +163,11 @@ def _refused_behind(reached: list[Route], known: Front) -> Iterator[Finding]:
         server, target = route.server, route.target
         if server is None:
             continue
-        if target.path != contract.CHAT_PATH and server.engine in _CHAT_AT_ONE_PATH and target.path not in paths:
+        if (
+            target.path != contract.CHAT_PATH
+            and server.engine in _CHAT_AT_ONE_PATH
+            and target.path not in paths
+        ):
             paths.add(target.path)
             yield _other_path(target, known)
         if target.tls and not server.option("ssl-certfile"):
@@ -152,7 +176,9 @@ def _refused_behind(reached: list[Route], known: Front) -> Iterator[Finding]:
                 address=_address(target),
                 command=server.command,
             )
-            yield fail(expected=_EXPECTED, seen=seen, fix=msg("write http:// there"), where=target.where)
+            yield fail(
+                expected=_EXPECTED, seen=seen, fix=msg("write http:// there"), where=target.where
+            )
         if target.model and server.served_names and target.model not in server.served_names:
             names = joined(", ", (quoted(name) for name in server.served_names[:_MOST_NAMES]))
             seen = msg(
@@ -162,7 +188,13 @@ def _refused_behind(reached: list[Route], known: Front) -> Iterator[Finding]:
                 names=names,
             )
             fix = msg("write model: {name}", name=f"hosted_vllm/{server.served_names[0]}")
-            yield fail(expected=_EXPECTED, seen=seen, fix=fix, where=target.where, rule=contract.SERVED_NAME)
+            yield fail(
+                expected=_EXPECTED,
+                seen=seen,
+                fix=fix,
+                where=target.where,
+                rule=contract.SERVED_NAME,
+            )
 
 
 def _other_path(target: Target, known: Front) -> Finding:
@@ -187,8 +219,13 @@ def _address(target: Target) -> str:
 
 def _right_address(plan: LaunchPlan, target: Target) -> str:
     """An address of this launch in place of a wrong one."""
-    behind = [each.port for each in plan.servers if each is not plan.server and each.port is not None]
+    behind = [
+        each.port for each in plan.servers if each is not plan.server and each.port is not None
+    ]
     port = target.port if target.port in behind else next(iter(sorted(behind)), None)
     if port is None:
-        return msg("start a server there: {command}", command=f'vllm serve "$MODEL_PATH" --port {target.port} &')
+        return msg(
+            "start a server there: {command}",
+            command=f'vllm serve "$MODEL_PATH" --port {target.port} &',
+        )
     return msg("write 127.0.0.1:{port} in place of {address}", port=port, address=_address(target))

@@ -17,7 +17,9 @@ _GUARD = 'if __name__ == "__main__":'
     "plan/guarded-main",
     msg("A Python program that starts vLLM guards its main part"),
     rule=contract.STARTS_THE_SERVICE,
-    why=msg("A spawned engine process imports the program again, and fails if that starts the engine again."),
+    why=msg(
+        "A spawned engine process imports the program again, and fails if that starts the engine again."
+    ),
     requires=("repo/deploy-sh-present",),
 )
 def guarded_main(plan: LaunchPlan) -> Findings:
@@ -52,14 +54,19 @@ def guarded_main(plan: LaunchPlan) -> Findings:
     ```
     """
     records = (each.argv for each in plan.commands if each.program == calls.UNGUARDED)
-    for _, starts, where, statement in dict.fromkeys(each for each in records if len(each) == _WORDS):
+    for _, starts, where, statement in dict.fromkeys(
+        each for each in records if len(each) == _WORDS
+    ):
         expected = msg("{guard} around the line that starts vLLM", guard=_GUARD)
         seen = msg(
             "{starts} runs whenever the file is imported, and the engine process imports it "
             "(VLLM_WORKER_MULTIPROC_METHOD is spawn)",
             starts=starts,
         )
-        fix = msg("insert above that line, and indent the rest of the file below it: {guard}", guard=_GUARD)
+        fix = msg(
+            "insert above that line, and indent the rest of the file below it: {guard}",
+            guard=_GUARD,
+        )
         if statement and len(statement) <= _MOST_CHARACTERS:
             fix = msg("write there: {guard} {statement}", guard=_GUARD, statement=statement)
         yield fail(expected=expected, seen=seen, fix=fix, where=where)

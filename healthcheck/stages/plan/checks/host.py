@@ -21,7 +21,9 @@ from healthcheck.text.messages import msg
 
 _BIND_AS_GIVEN = {"vllm", "sglang"}
 """Engines that pass --host to the socket unchanged."""
-_LOOPBACK_NAME = re.compile(r"(?:ip6-)?(?:localhost[46]?|loopback)(?:\.localdomain[46]?)?|.+\.localhost")
+_LOOPBACK_NAME = re.compile(
+    r"(?:ip6-)?(?:localhost[46]?|loopback)(?:\.localdomain[46]?)?|.+\.localhost"
+)
 """Names in /etc/hosts of Debian and Red Hat, and all names below .localhost (RFC 6761)."""
 
 
@@ -29,7 +31,9 @@ _LOOPBACK_NAME = re.compile(r"(?:ip6-)?(?:localhost[46]?|loopback)(?:\.localdoma
     "plan/host",
     msg("The server listens on every interface"),
     rule=contract.LISTENS_ON_PORT,
-    why=msg("Whether the service's client runs on the same host is unknown; loopback answers only there."),
+    why=msg(
+        "Whether the service's client runs on the same host is unknown; loopback answers only there."
+    ),
     requires=STARTED,
 )
 def host(plan: LaunchPlan) -> Findings:
@@ -62,11 +66,16 @@ def host(plan: LaunchPlan) -> Findings:
         explicit = any(server.option(name) for name in ("host", "server-name", "hostname", "bind"))
         default = "" if explicit else msg(", the default of {engine}", engine=server.engine)
         expected = msg("an address that is reachable from outside, such as 0.0.0.0")
-        seen = msg("{host}{value}: {quoted}", host=server.host, value=default, quoted=server.command)
+        seen = msg(
+            "{host}{value}: {quoted}", host=server.host, value=default, quoted=server.command
+        )
         where = where if explicit else server.where
     elif _is_found_out(plan, server.host):
         expected = msg("every address of the machine: whether the client uses this one is unknown")
-        seen = msg("only the machine's own address, found out when deploy.sh runs: {quoted}", quoted=server.command)
+        seen = msg(
+            "only the machine's own address, found out when deploy.sh runs: {quoted}",
+            quoted=server.command,
+        )
         where = server.where
     elif (fixed := is_fixed_address(server.host)) or _is_unknown_name(server):
         say, expected = fail, msg("an address that the service's machine has, such as 0.0.0.0")
@@ -87,7 +96,9 @@ def _is_loopback(host: str) -> bool:
     with contextlib.suppress(ValueError):
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     with contextlib.suppress(OSError):
-        return socket.inet_aton(host)[0] == ipaddress.IPv4Address(LOOPBACK).packed[0]  # takes short forms: 127.1
+        return (
+            socket.inet_aton(host)[0] == ipaddress.IPv4Address(LOOPBACK).packed[0]
+        )  # takes short forms: 127.1
     return _LOOPBACK_NAME.fullmatch(host) is not None
 
 
@@ -104,7 +115,10 @@ def _is_unknown_name(server: ServerCommand) -> bool:
     name = (server.host or "").strip()
     if not name or UNRESOLVED in name or server.engine not in _BIND_AS_GIVEN:
         return False
-    for is_address in (socket.inet_aton, ipaddress.ip_address):  # the first takes short forms such as 0
+    for is_address in (
+        socket.inet_aton,
+        ipaddress.ip_address,
+    ):  # the first takes short forms such as 0
         with contextlib.suppress(OSError, ValueError):
             is_address(name)
             return False

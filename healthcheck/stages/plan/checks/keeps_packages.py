@@ -28,7 +28,9 @@ _NEEDED = {"torch", "torch_npu", "vllm", "vllm_ascend"}
     "plan/keeps-packages",
     msg("The image's own packages are kept"),
     rule=contract.PROVIDED,
-    why=msg("The image's torch, torch-npu, vllm and vllm-ascend fit together; another version of one breaks them."),
+    why=msg(
+        "The image's torch, torch-npu, vllm and vllm-ascend fit together; another version of one breaks them."
+    ),
     requires=("repo/deploy-sh-present",),
 )
 def keeps_packages(plan: LaunchPlan) -> Findings:
@@ -56,11 +58,23 @@ def keeps_packages(plan: LaunchPlan) -> Findings:
         for word in words if is_install(command) else ():
             if word not in plain and _PROVIDED.match(word.lower()):
                 said = command_text(command.argv[:12])
-                expected = msg("the image's own torch, torch-npu, vllm and vllm-ascend, which fit together")
-                seen = msg("{word} is installed: {command}", word=word[:NAME_CHARACTERS], command=said)
+                expected = msg(
+                    "the image's own torch, torch-npu, vllm and vllm-ascend, which fit together"
+                )
+                seen = msg(
+                    "{word} is installed: {command}", word=word[:NAME_CHARACTERS], command=said
+                )
                 fix = msg("leave {word} out", word=word)
-                yield warn(expected=expected, seen=seen, fix=fix, where=command.where, rule=contract.PROVIDED)
-        asked = requirements.read(contract.ENTRY_POINT, "\n".join(pip_words.operands(words)).encode())
+                yield warn(
+                    expected=expected,
+                    seen=seen,
+                    fix=fix,
+                    where=command.where,
+                    rule=contract.PROVIDED,
+                )
+        asked = requirements.read(
+            contract.ENTRY_POINT, "\n".join(pip_words.operands(words)).encode()
+        )
         newest, row = any(map(_UPGRADE.fullmatch, words)), stacks.row(plan.stack)
         for entry in (each for each in asked.entries if not packages.provided_part(each.name)):
             for finding in conflict(entry, row):
@@ -72,9 +86,15 @@ def keeps_packages(plan: LaunchPlan) -> Findings:
 def _upgraded(name: str, row: stacks.Row, command: RecordedCommand) -> Iterator[Finding]:
     for stated in stacks.statements(row, name)[:1]:
         expected = msg(
-            "{name}{specifier}, which {by} requires", name=name, specifier=stated.specifier, by=stated.by
+            "{name}{specifier}, which {by} requires",
+            name=name,
+            specifier=stated.specifier,
+            by=stated.by,
         )
-        seen, fix = msg("{name}: -U installs the newest", name=name), msg("leave {word} out", word=name)
+        seen, fix = (
+            msg("{name}: -U installs the newest", name=name),
+            msg("leave {word} out", word=name),
+        )
         yield warn(expected=expected, seen=seen, fix=fix, where=command.where)
 
 
@@ -98,4 +118,9 @@ def _uninstalled(command: RecordedCommand, later: Sequence[RecordedCommand]) -> 
         seen = msg("it is removed: {command}", command=command_text(command.argv))
         if again:
             seen += msg("; and installed again: {command}", command=command_text(again.argv))
-        yield say(expected=expected, seen=seen, fix=msg("leave {word} installed", word=word), where=command.where)
+        yield say(
+            expected=expected,
+            seen=seen,
+            fix=msg("leave {word} installed", word=word),
+            where=command.where,
+        )

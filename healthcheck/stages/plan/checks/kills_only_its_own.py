@@ -13,7 +13,18 @@ from healthcheck.stages.plan.script import deploy_sh, kills
 from healthcheck.text.messages import msg
 
 _BY_PATTERN = {"pkill", "killall", "skill"}
-_CHILDREN = ("-P", "--parent", "-g", "--pgroup", "-s", "--session", "-0", "--signal=0", "-l", "--list")
+_CHILDREN = (
+    "-P",
+    "--parent",
+    "-g",
+    "--pgroup",
+    "-s",
+    "--session",
+    "-0",
+    "--signal=0",
+    "-l",
+    "--list",
+)
 """Options of these programs that choose the script's own processes, or that send no signal."""
 
 
@@ -21,7 +32,9 @@ _CHILDREN = ("-P", "--parent", "-g", "--pgroup", "-s", "--session", "-0", "--sig
     "plan/kills-only-its-own",
     msg("deploy.sh kills only processes that it started"),
     rule=contract.STARTS_THE_SERVICE,
-    why=msg("A pattern can match the process that runs deploy.sh; then the launch ends before there is a server."),
+    why=msg(
+        "A pattern can match the process that runs deploy.sh; then the launch ends before there is a server."
+    ),
     requires=("repo/deploy-sh-present",),
 )
 def kills_only_its_own(plan: LaunchPlan) -> Findings:
@@ -50,7 +63,9 @@ def kills_only_its_own(plan: LaunchPlan) -> Findings:
         if not last or number <= last:
             places.setdefault(deploy_sh.place(number), deploy_sh.line_at(plan.script, number))
     for where, quoted in places.items():
-        expected = msg("before the server starts, deploy.sh kills nothing, or only processes that it started")
+        expected = msg(
+            "before the server starts, deploy.sh kills nothing, or only processes that it started"
+        )
         seen = msg("processes are killed by a pattern or a port: {command}", command=quoted)
         fix: str = msg("remove it: on the service's machine, nothing of an earlier launch runs")
         number = _line(where)
@@ -64,8 +79,12 @@ def _by_pattern(plan: LaunchPlan) -> Iterator[RecordedCommand]:
     """The recorded commands before the first server that kill by a pattern or a port."""
     for command in itertools.takewhile(lambda each: not each.serves, plan.commands):
         words = command.argv[1:]
-        by_pattern = command.program in _BY_PATTERN and not any(word.startswith(_CHILDREN) for word in words)
-        by_port = command.program == "fuser" and any(word.startswith("-") and "k" in word for word in words)
+        by_pattern = command.program in _BY_PATTERN and not any(
+            word.startswith(_CHILDREN) for word in words
+        )
+        by_port = command.program == "fuser" and any(
+            word.startswith("-") and "k" in word for word in words
+        )
         if by_pattern or by_port:
             yield command
 

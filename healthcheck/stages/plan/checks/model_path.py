@@ -57,14 +57,19 @@ def model_path(plan: LaunchPlan) -> Findings:
     ```
     """
     server = served(plan)
-    models = [server.model] if server.model else [other.model for other in plan.servers if other.model]
+    models = (
+        [server.model] if server.model else [other.model for other in plan.servers if other.model]
+    )
     models = models or ([] if server.model is None else [server.model])
     if not models:
         expected = msg("the weights in {model_path} ($MODEL_PATH)", model_path=plan.model_path)
         yield unresolved(plan, expected, msg("which weights are served"))
         return
     if server.option("load-format") == "dummy":
-        seen = msg("--load-format dummy: the engine invents random weights: {quoted}", quoted=server.command)
+        seen = msg(
+            "--load-format dummy: the engine invents random weights: {quoted}",
+            quoted=server.command,
+        )
         edits = repairs.without_option(plan, server, "load-format")
         fix = "" if edits else msg("remove --load-format and its value")
         expected, where = msg("the weights in $MODEL_PATH"), line_of(plan, "dummy")
@@ -78,7 +83,9 @@ def model_path(plan: LaunchPlan) -> Findings:
     if not found and of_one_file and plan.model_path in models:
         expected = msg("one .gguf file as the model of {engine}", engine=server.engine)
         seen = msg("the folder of the weights: {quoted}", quoted=server.command)
-        fix = msg('name the file, --model "$MODEL_PATH/NAME.gguf", or serve weights of another format with vLLM')
+        fix = msg(
+            'name the file, --model "$MODEL_PATH/NAME.gguf", or serve weights of another format with vLLM'
+        )
         if server.engine == "vllm":
             fix = msg(
                 'remove --load-format and its value, unless they are one file: vllm serve "$MODEL_PATH/NAME.gguf"'
@@ -86,12 +93,22 @@ def model_path(plan: LaunchPlan) -> Findings:
         yield fail(expected=expected, seen=seen, fix=fix, where=line_of(plan, "MODEL_PATH"))
     if not found and server.engine == "vllm":
         yield from _quotes(plan)
-    refusal = next((line for line in plan.run.stderr.splitlines() if refused_weights(plan, line)), "")
+    refusal = next(
+        (line for line in plan.run.stderr.splitlines() if refused_weights(plan, line)), ""
+    )
     if refusal:
-        expected = msg("weights that deploy.sh only reads: whether it may change them is not documented")
-        seen = msg("a change was refused, and the script went on: {refusal}", refusal=quoted(refusal))
-        fix = msg("upload the changed file with the weights, or change a copy (a folder of links to them)")
-        yield warn(expected=expected, seen=seen, fix=fix, where=line_of(plan, contract.MODEL_PATH_VARIABLE))
+        expected = msg(
+            "weights that deploy.sh only reads: whether it may change them is not documented"
+        )
+        seen = msg(
+            "a change was refused, and the script went on: {refusal}", refusal=quoted(refusal)
+        )
+        fix = msg(
+            "upload the changed file with the weights, or change a copy (a folder of links to them)"
+        )
+        yield warn(
+            expected=expected, seen=seen, fix=fix, where=line_of(plan, contract.MODEL_PATH_VARIABLE)
+        )
 
 
 def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> Iterator[Finding]:
@@ -111,7 +128,9 @@ def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> 
         which = msg("which weights {model} are", model=shortened(model, QUOTED_CHARACTERS))
         yield unresolved(plan, expected, which)
     elif cause and not is_within(model, plan.model_path):
-        yield fail(expected=expected, seen=cause.seen, fix=cause.fix, where=cause.where or server.where)
+        yield fail(
+            expected=expected, seen=cause.seen, fix=cause.fix, where=cause.where or server.where
+        )
     elif not is_within(model, plan.model_path):
         edits = repairs.model_edits(plan, server, deploy_sh.line_number(where))
         where = where or line_of(plan, model, os.path.basename(model.rstrip("/")), "--model")
@@ -131,13 +150,22 @@ def _value(word: str) -> str:
 def _naming(plan: LaunchPlan, server: ServerCommand, model: str) -> tuple[str, str]:
     """The repair and its place: name $MODEL_PATH as the model, or keep its value if the script changed it."""
     given = server.env.get(contract.MODEL_PATH_VARIABLE, plan.model_path)
-    if given == plan.model_path or model not in {given, os.path.normpath(os.path.join(server.cwd, given))}:
-        of_mindie = msg("set {key} to the value of MODEL_PATH in MindIE's config.json", key='"modelWeightPath"')
-        return of_mindie if server.engine == "mindie" else msg('name "$MODEL_PATH" as the model'), ""
+    if given == plan.model_path or model not in {
+        given,
+        os.path.normpath(os.path.join(server.cwd, given)),
+    }:
+        of_mindie = msg(
+            "set {key} to the value of MODEL_PATH in MindIE's config.json", key='"modelWeightPath"'
+        )
+        return of_mindie if server.engine == "mindie" else msg(
+            'name "$MODEL_PATH" as the model'
+        ), ""
     number = deploy_sh.overwriting_line(plan.script, contract.MODEL_PATH_VARIABLE)
     if number:
         return repairs.own_model_path(number), deploy_sh.place(number)
-    return msg("leave MODEL_PATH as the service sets it; here it became {given}", given=quoted(given)), ""
+    return msg(
+        "leave MODEL_PATH as the service sets it; here it became {given}", given=quoted(given)
+    ), ""
 
 
 def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
@@ -153,10 +181,16 @@ def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
         if second
         else _no_second(plan)
     )
-    expected = msg("the same with MODEL_PATH={spaced_model_path}", spaced_model_path=repr(plan.spaced_model_path))
+    expected = msg(
+        "the same with MODEL_PATH={spaced_model_path}",
+        spaced_model_path=repr(plan.spaced_model_path),
+    )
     report, where = fail, deploy_sh.place(number) or served(plan).where
     if not needed:
-        report, seen = warn, msg("it works unless the path has a blank; with one: {seen}", seen=seen)
+        report, seen = (
+            warn,
+            msg("it works unless the path has a blank; with one: {seen}", seen=seen),
+        )
     edits = quotes.quoting(plan.script, contract.MODEL_PATH_VARIABLE) if found else ()
     fix = "" if edits else _quoting(found)
     yield report(expected=expected, seen=seen, fix=fix, where=where, edits=edits)
@@ -174,7 +208,8 @@ def _quoting(found: tuple[quotes.Split, ...]) -> str:
             variable=found[0].variable,
         )
     places = [
-        msg('"${variable}" in line {line}', variable=each.variable, line=each.line) for each in found[:MOST_PLACES]
+        msg('"${variable}" in line {line}', variable=each.variable, line=each.line)
+        for each in found[:MOST_PLACES]
     ]
     return msg("put double quotes around it: {places}", places=joined(", ", places))
 

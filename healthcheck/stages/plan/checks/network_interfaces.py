@@ -155,7 +155,12 @@ def _finding(plan: LaunchPlan, server: ServerCommand, value: str, names: list[st
     name = min(names, key=lambda each: _rank(server, _SETTINGS[each], value))
     others = [each for each in names if each != name]
     setting = _SETTINGS[name]
-    seen = msg("{variable}={value}: {result}", variable=name, value=value[:NAME_CHARACTERS], result=setting.result)
+    seen = msg(
+        "{variable}={value}: {result}",
+        variable=name,
+        value=value[:NAME_CHARACTERS],
+        result=setting.result,
+    )
     if others:
         seen += msg("; the same value in {variables}", variables=joined(", ", others))
     where = line_of(plan, f"{name}=", name)
@@ -165,7 +170,10 @@ def _finding(plan: LaunchPlan, server: ServerCommand, value: str, names: list[st
     lines = " ".join(f"{each}={_SETTINGS[each].good}" for each in (name, *others))
     kind = msg("the name of an interface") if setting.interface else msg("an address")
     expected = msg(
-        "no {variable}, or {kind} that every machine has: {value}", variable=name, kind=kind, value=setting.good
+        "no {variable}, or {kind} that every machine has: {value}",
+        variable=name,
+        kind=kind,
+        value=setting.good,
     )
     fix = msg("write export {assignments}", assignments=lines)
     say = fail if rank is _Rank.FAIL else warn

@@ -42,6 +42,10 @@ def no_api_key(plan: LaunchPlan) -> Findings:
         expected = msg("a server that answers without a key")
         seen = msg("a key is demanded by {api_key}", api_key=key)
         edits = repairs.key_edits(plan, served(plan), key)
-        fix = msg("remove {api_key}", api_key=key) if by_option else msg("do not export {api_key}", api_key=key)
+        fix = (
+            msg("remove {api_key}", api_key=key)
+            if by_option
+            else msg("do not export {api_key}", api_key=key)
+        )
         where = line_of(plan, key, key.replace("-", "_"))
         yield fail(expected=expected, seen=seen, fix="" if edits else fix, where=where, edits=edits)

@@ -59,10 +59,14 @@ def _emptied(plan: LaunchPlan) -> Iterator[Finding]:
             line_at=deploy_sh.line_at(plan.script, line),
             quoted=server.command,
         )
-        yield fail(expected=EXPECTED, seen=seen, fix=unmet_needs.ASK_NOTHING, where=deploy_sh.place(line))
+        yield fail(
+            expected=EXPECTED, seen=seen, fix=unmet_needs.ASK_NOTHING, where=deploy_sh.place(line)
+        )
 
 
 def _lost_value(server: ServerCommand) -> bool:
     """Whether the option for the model or the port is on the command line without a value."""
-    bare = server.port is None and re.fullmatch(r"-[\w-]+[= ]?", server.port_source.text) is not None
+    bare = (
+        server.port is None and re.fullmatch(r"-[\w-]+[= ]?", server.port_source.text) is not None
+    )
     return bare or any(server.options.get(name) == "" for name in ("model", "model-path"))

@@ -21,7 +21,9 @@ _NAMES = "--served-model-name"
     "plan/no-carriage-returns",
     msg("No argument of the server ends in a carriage return"),
     rule=contract.STARTS_THE_SERVICE,
-    why=msg("The carriage return becomes part of the value: no address, path or name with one exists."),
+    why=msg(
+        "The carriage return becomes part of the value: no address, path or name with one exists."
+    ),
     requires=("repo/deploy-sh-syntax", "plan/starts-server"),
 )
 def no_carriage_returns(plan: LaunchPlan) -> Findings:
@@ -48,12 +50,15 @@ def no_carriage_returns(plan: LaunchPlan) -> Findings:
     found = server.carriage_returns
     harmful = any(not _is_harmless(server, option, value) for option, value in found)
     values = [_shown(option, value) for option, value in found]
-    values = values or [f"{name}=…\\r" for name, value in server.env.items() if value.endswith("\r")]
+    values = values or [
+        f"{name}=…\\r" for name, value in server.env.items() if value.endswith("\r")
+    ]
     if not values:
         return
     seen, files = ", ".join(values[:_LISTED]), plan.line_ends[:_LISTED]
     fix: str = msg(
-        "end the lines in LF of the files that this command lists: {command}", command="git grep -lI $'\\r'"
+        "end the lines in LF of the files that this command lists: {command}",
+        command="git grep -lI $'\\r'",
     )
     if files:
         seen = msg("{values}; lines end in CR LF in {files}", values=seen, files=", ".join(files))

@@ -17,7 +17,9 @@ from healthcheck.stages.plan.script import deploy_sh
 from healthcheck.stages.plan.servers.served import option_place
 from healthcheck.text.messages import msg
 
-_HUB = re.compile(r"huggingface\.co|hf-mirror|modelscope|modelers\.cn|openmind|gitee\.com|gitcode", re.IGNORECASE)
+_HUB = re.compile(
+    r"huggingface\.co|hf-mirror|modelscope|modelers\.cn|openmind|gitee\.com|gitcode", re.IGNORECASE
+)
 _DOWNLOAD_CALLS = ("snapshot_download(", "hf_hub_download(", "model_file_download(")
 _INDEX = ("-i", "--index-url", "--extra-index-url", "--default-index")
 _DOWNLOADERS = {"huggingface-cli", "hf", "modelscope", "openmind-cli", "obsutil", "git-lfs"}
@@ -27,7 +29,9 @@ _DOWNLOADERS = {"huggingface-cli", "hf", "modelscope", "openmind-cli", "obsutil"
     "plan/no-downloads",
     msg("Nothing is downloaded to start"),
     rule=contract.STARTS_THE_SERVICE,
-    why=msg("The weights are in MODEL_PATH, and whether the machine has a network is not documented."),
+    why=msg(
+        "The weights are in MODEL_PATH, and whether the machine has a network is not documented."
+    ),
     requires=("repo/deploy-sh-present",),
 )
 def no_downloads(plan: LaunchPlan) -> Findings:
@@ -65,8 +69,16 @@ def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
             expected = msg("the weights come from MODEL_PATH, and nothing is downloaded to start")
             seen = msg("a download from a hub: {said}", said=said)
             fix = msg('remove the download and use "$MODEL_PATH"')
-            yield fail(expected=expected, seen=seen, fix=fix, where=where, rule=contract.WEIGHTS_FROM_MODEL_PATH)
-        elif clones or command.program in {"wget", "curl", "aria2c"} or needs_packages(plan, command):
+            yield fail(
+                expected=expected,
+                seen=seen,
+                fix=fix,
+                where=where,
+                rule=contract.WEIGHTS_FROM_MODEL_PATH,
+            )
+        elif (
+            clones or command.program in {"wget", "curl", "aria2c"} or needs_packages(plan, command)
+        ):
             fix = msg("commit what is needed")
             yield from needs_network(expected=_expected(), seen=said, fix=fix, where=command.where)
         elif is_install(command) and any(word.startswith(_INDEX) for word in command.argv):
@@ -76,7 +88,9 @@ def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
                 _without_index(plan, command),
             )
             repair = in_words(edits) or fix
-            yield from needs_network(expected=_expected(), seen=seen, fix=repair, where=command.where, edits=edits)
+            yield from needs_network(
+                expected=_expected(), seen=seen, fix=repair, where=command.where, edits=edits
+            )
 
 
 def _without_index(plan: LaunchPlan, command: RecordedCommand) -> tuple[Edit, ...]:
@@ -102,7 +116,10 @@ def _expected() -> str:
 def _hub_names(plan: LaunchPlan) -> Iterator[Finding]:
     for spelled in plan.server.hub_names if plan.server else ():
         seen = msg(
-            "{spelled}: no such folder, so the engine looks for it on a hub", spelled=spelled[:NAME_CHARACTERS]
+            "{spelled}: no such folder, so the engine looks for it on a hub",
+            spelled=spelled[:NAME_CHARACTERS],
         )
         fix = msg("ship it in the repository or with the weights, and name it by its path")
-        yield from needs_network(expected=_expected(), seen=seen, fix=fix, where=option_place(plan, spelled))
+        yield from needs_network(
+            expected=_expected(), seen=seen, fix=fix, where=option_place(plan, spelled)
+        )

@@ -16,7 +16,9 @@ from healthcheck.text.messages import msg
 
 _IMAGE_PLACES = tuple(sorted({f"/{folder.split('/')[1]}" for folder in IMAGE_FOLDERS}))
 
-_BEFORE_WEIGHTS = re.compile(rf"(?<![\w./-])[\w./-]+(?=[\"']?\$\{{?{contract.MODEL_PATH_VARIABLE}\b)")
+_BEFORE_WEIGHTS = re.compile(
+    rf"(?<![\w./-])[\w./-]+(?=[\"']?\$\{{?{contract.MODEL_PATH_VARIABLE}\b)"
+)
 """A path right before $MODEL_PATH, which the checks of files and of the model report."""
 
 
@@ -54,7 +56,9 @@ def no_image_paths(plan: LaunchPlan) -> Findings:
 
 def _image_place(plan: LaunchPlan) -> tuple[str, str]:
     """The use of an image's folder that deploy.sh does not create, and its place; ("", "") if there is none."""
-    places = tuple(place for place in _IMAGE_PLACES if not deploy_sh.makes_folder(plan.script, place))
+    places = tuple(
+        place for place in _IMAGE_PLACES if not deploy_sh.makes_folder(plan.script, place)
+    )
     script = _BEFORE_WEIGHTS.sub(lambda found: " " * len(found[0]), plan.script)
     line = deploy_sh.folder_line(script, places)
     if line:

@@ -22,7 +22,9 @@ from healthcheck.text.messages import msg
 
 _VLLM_OPENS = {"VLLM_LOGGING_CONFIG_PATH"}
 _MEDIA = "allowed-local-media-path"
-_DRAFT = msg("ship the draft model with the weights and name its path, or leave --speculative-config out")
+_DRAFT = msg(
+    "ship the draft model with the weights and name its path, or leave --speculative-config out"
+)
 
 
 @check(
@@ -75,8 +77,13 @@ def _missing_file(plan: LaunchPlan, spelled: str, media: str | None) -> Finding:
         fix: str = _in_the_weights(plan, cause, spelled, name)
         return fail(expected=EXPECTED, seen=cause.seen, fix=fix, where=cause.where or where)
     if name == media:
-        seen = msg("{spelled}: no such folder; vLLM 0.23.0 answers each chat with HTTP 400 then", spelled=spelled)
-        fix = msg("leave --{option} out: only requests with file:// addresses need it", option=_MEDIA)
+        seen = msg(
+            "{spelled}: no such folder; vLLM 0.23.0 answers each chat with HTTP 400 then",
+            spelled=spelled,
+        )
+        fix = msg(
+            "leave --{option} out: only requests with file:// addresses need it", option=_MEDIA
+        )
         return warn(expected=EXPECTED, seen=seen, fix=fix, where=where)
     if unshipped := causes.unshipped_path(plan, name):
         seen = msg("{spelled}: the file is in your folder but not in the commit", spelled=spelled)
@@ -97,12 +104,18 @@ def _in_the_weights(plan: LaunchPlan, cause: Misnamed, spelled: str, name: str) 
     if option == "--chat-template" and plan.form.template:
         template = msg("the weights have a chat template of their own, and no {file}", file=inside)
         return msg("remove {option} and its value: {template}", option=option, template=template)
-    return msg("{fix}; and upload {file} with the weights, which do not have it", fix=cause.fix, file=inside)
+    return msg(
+        "{fix}; and upload {file} with the weights, which do not have it",
+        fix=cause.fix,
+        file=inside,
+    )
 
 
 def _missing_variable_files(plan: LaunchPlan) -> Iterator[Finding]:
     servers = [server for server in plan.servers if server.foreground]
-    for setting, engine in dict.fromkeys((each, s.engine) for s in servers for each in s.missing_variables):
+    for setting, engine in dict.fromkeys(
+        (each, s.engine) for s in servers for each in s.missing_variables
+    ):
         name, _, value = setting.partition("=")
         opened = engine == "vllm" and name in _VLLM_OPENS and not is_in_the_image(value)
         say = fail if opened else warn
@@ -119,5 +132,8 @@ def _ship(plan: LaunchPlan, name: str) -> str:
         return msg("name a file that the weights have, or ship it in the repository")
     inside = name.removeprefix(f"{plan.root}/")
     if inside.startswith("/"):
-        return msg("copy {inside} into the repository, commit it, and name it by its path there", inside=inside)
+        return msg(
+            "copy {inside} into the repository, commit it, and name it by its path there",
+            inside=inside,
+        )
     return msg("commit {inside}, or correct the path", inside=inside)

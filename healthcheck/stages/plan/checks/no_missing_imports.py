@@ -59,7 +59,9 @@ class Use:
     "plan/no-missing-imports",
     msg("What the Python code imports from vLLM is in the release"),
     rule=contract.STARTS_THE_SERVICE,
-    why=msg("An import of a module or name that the release does not have ends the program with ImportError."),
+    why=msg(
+        "An import of a module or name that the release does not have ends the program with ImportError."
+    ),
     requires=("repo/deploy-sh-present",),
     by_row=True,
 )
@@ -110,8 +112,15 @@ def uses(plan: LaunchPlan) -> list[Use]:
     """The recorded imports: all of a release without a catalogue, else those that some release lacks."""
     records = (each.argv for each in plan.commands if each.program == calls.IMPORTS)
     found = [
-        Use(module, name, where, tuple((first, of) for first, _, of in (each.partition(":") for each in lacking)))
-        for _, module, name, where, *lacking in (each for each in records if len(each) >= _LEAST_WORDS)
+        Use(
+            module,
+            name,
+            where,
+            tuple((first, of) for first, _, of in (each.partition(":") for each in lacking)),
+        )
+        for _, module, name, where, *lacking in (
+            each for each in records if len(each) >= _LEAST_WORDS
+        )
         if module.partition(".")[0] in _TITLES
     ]
     return list(dict.fromkeys(found))
@@ -121,7 +130,9 @@ def _programs(plan: LaunchPlan) -> list[Use]:
     """The modules that `python -m` runs."""
     found = []
     for each in plan.commands:
-        module = next((word for option, word in itertools.pairwise(each.argv[1:3]) if option == "-m"), "")
+        module = next(
+            (word for option, word in itertools.pairwise(each.argv[1:3]) if option == "-m"), ""
+        )
         if module.partition(".")[0] in _TITLES and module not in _TITLES:
             found.append(Use(module, "", each.where, ()))
     return list(dict.fromkeys(found))
@@ -138,7 +149,10 @@ def _once(missing: Sequence[Use]) -> list[Use]:
     return [
         use
         for use in each_once
-        if use.name or not any(where == use.where and each.startswith(f"{use.module}.") for each, where in asked)
+        if use.name
+        or not any(
+            where == use.where and each.startswith(f"{use.module}.") for each, where in asked
+        )
     ]
 
 
@@ -161,7 +175,12 @@ def _finding(plan: LaunchPlan, use: Use, catalogue: Importable, release: str) ->
         seen=seen,
         fix=_repair(use, catalogue, release),
         where=_place(plan, use),
-        evidence={"module": use.module, "name": use.name, "release": release, "in": [*sorted(having)]},
+        evidence={
+            "module": use.module,
+            "name": use.name,
+            "release": release,
+            "in": [*sorted(having)],
+        },
     )
 
 
@@ -171,7 +190,11 @@ def _quoted(use: Use) -> str:
 
 def _place(plan: LaunchPlan, use: Use) -> str:
     """The line of the import; that of deploy.sh for a program on its command line."""
-    return use.where if not use.where.startswith(":") else deploy_sh.place_of(plan.script, [use.module, use.name])
+    return (
+        use.where
+        if not use.where.startswith(":")
+        else deploy_sh.place_of(plan.script, [use.module, use.name])
+    )
 
 
 def _repair(use: Use, catalogue: Importable, release: str) -> str:
@@ -184,10 +207,13 @@ def _repair(use: Use, catalogue: Importable, release: str) -> str:
     homes = catalogue.homes(use.name, release) if use.name else []
     if 0 < len(homes) <= _MOST_HOMES:
         return msg(
-            "import {name} from the right one of these: {modules}", name=use.name, modules=joined(", ", homes)
+            "import {name} from the right one of these: {modules}",
+            name=use.name,
+            modules=joined(", ", homes),
         )
     return msg(
-        "remove the import: {release} has nothing with that name", release=f"{_TITLES[use.package]} {release}"
+        "remove the import: {release} has nothing with that name",
+        release=f"{_TITLES[use.package]} {release}",
     )
 
 
@@ -202,11 +228,15 @@ def _moved_name(use: Use, catalogue: Importable, release: str) -> tuple[str, str
 def _moved_module(use: Use, catalogue: Importable, release: str) -> tuple[str, str]:
     """The module that replaces the one of an import, and no name; empty if unknown."""
     parent, _, last = use.module.rpartition(".")
-    words = [each.rpartition(".") for each in catalogue.modules if release in catalogue.having(each)]
+    words = [
+        each.rpartition(".") for each in catalogue.modules if release in catalogue.having(each)
+    ]
     beside = [word for folder, _, word in words if folder == parent]
     if near := difflib.get_close_matches(last, beside, 1, _SIMILAR):
         return f"{parent}.{near[0]}", ""
-    return _nearest(use.module, [f"{folder}.{word}" for folder, _, word in words if word == last]), ""
+    return _nearest(
+        use.module, [f"{folder}.{word}" for folder, _, word in words if word == last]
+    ), ""
 
 
 def _nearest(module: str, homes: Sequence[str]) -> str:
@@ -227,12 +257,19 @@ def _unknown(found: Sequence[Use], catalogue: Importable, release: str) -> Findi
     statements = list(dict.fromkeys(_quoted(use) for use in found))
     more = len(statements) - _MOST_LISTED
     listed = joined("; ", statements[:_MOST_LISTED])
-    seen = msg("{release} is not catalogued, and the program has: {statements}", release=title, statements=listed)
+    seen = msg(
+        "{release} is not catalogued, and the program has: {statements}",
+        release=title,
+        statements=listed,
+    )
     if more > 0:
         seen += msg("; and {count} more", count=more)
     fix = msg("try it in the image: python3 -c '{statement}'", statement=statements[0])
     return unsettled(
-        expected=msg("an import that {release} has", release=title), seen=seen, fix=fix, where=found[0].where
+        expected=msg("an import that {release} has", release=title),
+        seen=seen,
+        fix=fix,
+        where=found[0].where,
     )
 
 
@@ -245,6 +282,9 @@ def _elsewhere(plan: LaunchPlan, found: Sequence[Use], catalogue: Importable) ->
             title = _TITLES[use.package]
             releases = spans(without, catalogue.releases)
             seen = msg(
-                "{statement}: not in {package} {releases}", statement=_quoted(use), package=title, releases=releases
+                "{statement}: not in {package} {releases}",
+                statement=_quoted(use),
+                package=title,
+                releases=releases,
             )
             yield note(seen, where=_place(plan, use))

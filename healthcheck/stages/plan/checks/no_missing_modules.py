@@ -72,14 +72,23 @@ def _missing_packages(plan: LaunchPlan) -> Iterator[Finding]:
         return
     for name, given in server.options.items():
         needed = _OF_OPTIONS.get(name.partition(".")[0], {})
-        for value, package in ((value, package) for value, package in needed.items() if value in given):
+        for value, package in (
+            (value, package) for value, package in needed.items() if value in given
+        ):
             if package in requested.packages(plan):
                 continue
             expected = msg(
-                "the package {package}, for --{name} with {value}", package=package, name=name, value=value
+                "the package {package}, for --{name} with {value}",
+                package=package,
+                name=name,
+                value=value,
             )
             seen = msg("the image of vllm-ascend does not have it, and nothing installs it")
-            fix = msg("leave --{name} out, or name {package} in requirements.txt", name=name, package=package)
+            fix = msg(
+                "leave --{name} out, or name {package} in requirements.txt",
+                name=name,
+                package=package,
+            )
             say = warn if requested.brings_unknown(plan) else fail
             yield say(expected=expected, seen=seen, fix=fix, where=line_of(plan, value))
 
@@ -97,7 +106,9 @@ def _left_out_code(plan: LaunchPlan) -> Iterator[Finding]:
             top=top,
         )
         fix = msg("write there: {arguments}", arguments=_OF_SRC)
-        yield fail(expected=_EXPECTED_CODE, seen=seen, fix=fix, where=place.removeprefix(f"{plan.root}/"))
+        yield fail(
+            expected=_EXPECTED_CODE, seen=seen, fix=fix, where=place.removeprefix(f"{plan.root}/")
+        )
 
 
 def _missing_code(plan: LaunchPlan) -> Iterator[Finding]:

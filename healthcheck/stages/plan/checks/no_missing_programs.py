@@ -51,14 +51,18 @@ def no_missing_programs(plan: LaunchPlan) -> Findings:
         python = re.match(r"(?:\S*/)?python(3\.\d{1,2})(?= )", server.command)
         if python and not stacks.in_range(python[1], row.python):
             expected = msg(
-                "python3: vllm-ascend {release} needs Python {python}", release=row.vllm_ascend, python=row.python
+                "python3: vllm-ascend {release} needs Python {python}",
+                release=row.vllm_ascend,
+                python=row.python,
             )
             fix = msg("write python3 in place of {python}", python=python[0])
             yield fail(expected=expected, seen=server.command, fix=fix, where=server.where)
     user = contract.service().user or ROOT
     for command in plan.commands if user != ROOT else ():
         if needs_packages(plan, command):
-            expected = msg("what the user {user} may do: only root installs system packages", user=user)
+            expected = msg(
+                "what the user {user} may do: only root installs system packages", user=user
+            )
             seen = command_text(command.argv[:12])
             fix = msg("commit what is needed")
             yield At(command.where).fail(expected=expected, seen=seen, fix=fix, rule=contract.USER)

@@ -64,7 +64,9 @@ def _finding(words: Sequence[str]) -> Finding:
             "Python searches the folder of the program, {folder}, first (with -m the working directory)",
             folder=folder,
         )
-    seen = msg("vLLM's `import {module}` finds {file}: {reason}", module=name, file=file, reason=first)
+    seen = msg(
+        "vLLM's `import {module}` finds {file}: {reason}", module=name, file=file, reason=first
+    )
     if kind == calls.CERTAIN and lacking:
         parts = ", ".join(f"{name}.{part.lstrip('.')}" for part in lacking[:_MOST_LACKING])
         seen += msg("; the server's start imports {parts}, which it does not have", parts=parts)

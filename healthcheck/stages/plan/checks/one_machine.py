@@ -32,7 +32,9 @@ class Sign(NamedTuple):
     "plan/one-machine",
     msg("One machine is enough"),
     rule=contract.STARTS_THE_SERVICE,
-    why=msg("The evaluation service has one machine; a server that waits for others never answers."),
+    why=msg(
+        "The evaluation service has one machine; a server that waits for others never answers."
+    ),
 )
 def one_machine(plan: LaunchPlan) -> Findings:
     """The service starts the adapter with one script on one machine. Nobody starts a second part elsewhere, so a
@@ -76,10 +78,14 @@ def one_machine(plan: LaunchPlan) -> Findings:
     signs = tuple(_of_settings(plan, written)) or tuple(dict.fromkeys(_of_commands(plan)))
     for sign in signs:
         expected = msg("a server that one machine can start: the evaluation service has one")
-        fix = msg("remove this for the submission; the service cannot evaluate a model that needs several machines")
+        fix = msg(
+            "remove this for the submission; the service cannot evaluate a model that needs several machines"
+        )
         if sign.where.startswith(SETTINGS):
             fix = msg(
-                "comment out {group_keys} in {settings}", group_keys=joined(" and ", _GROUP_KEYS), settings=SETTINGS
+                "comment out {group_keys} in {settings}",
+                group_keys=joined(" and ", _GROUP_KEYS),
+                settings=SETTINGS,
             )
         yield fail(expected=expected, seen=sign.seen, fix=fix, where=sign.where)
 
@@ -91,7 +97,10 @@ def _of_commands(plan: LaunchPlan) -> Iterator[Sign]:
             yield Sign(seen=seen, where=here)
         if _is_elsewhere(cluster):
             yield Sign(
-                seen=msg("RAY_ADDRESS={cluster}: the Ray cluster of another machine", cluster=cluster), where=here
+                seen=msg(
+                    "RAY_ADDRESS={cluster}: the Ray cluster of another machine", cluster=cluster
+                ),
+                where=here,
             )
     for command in plan.commands:
         address = _options(command).get("address", "") if command.program == "ray" else ""
@@ -110,7 +119,9 @@ def _of_settings(plan: LaunchPlan, written: Mapping[str, object]) -> Iterator[Si
         addresses = shlex.split(nodes) if isinstance(nodes, str) else nodes
     except ValueError:
         return  # the adapter reports it and starts no server
-    if "default" in (style, nodes) or not (isinstance(style, str) and style and isinstance(addresses, list)):
+    if "default" in (style, nodes) or not (
+        isinstance(style, str) and style and isinstance(addresses, list)
+    ):
         return
     if len(addresses) > 1:
         names = [f"ADAPTER_{key.upper()}" if given[key] else key for key in _GROUP_KEYS]
@@ -129,9 +140,15 @@ def _of_settings(plan: LaunchPlan, written: Mapping[str, object]) -> Iterator[Si
 
 def _of_nodes(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[str]:
     nodes = _number(server.option("nnodes"))
-    ranks = {_number(each.option("node-rank")) for each in servers if _number(each.option("nnodes")) == nodes}
+    ranks = {
+        _number(each.option("node-rank"))
+        for each in servers
+        if _number(each.option("nnodes")) == nodes
+    }
     if nodes > max(1, len(ranks)):
-        yield msg("--nnodes {nodes}: {quoted}", nodes=server.option("nnodes"), quoted=server.command)
+        yield msg(
+            "--nnodes {nodes}: {quoted}", nodes=server.option("nnodes"), quoted=server.command
+        )
 
 
 def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[str]:
@@ -149,7 +166,9 @@ def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Itera
         return
     group = [each for each in servers if _number(each.option("data-parallel-size")) == copies]
     parts = sorted((_first_rank(each), _copies_of(each, copies)) for each in group)
-    here = sum(dict(parts).values())  # the largest for each first rank: a head may run no copy itself
+    here = sum(
+        dict(parts).values()
+    )  # the largest for each first rank: a head may run no copy itself
     first = min(map(_first_rank, group), default=0)
     if server.option("data-parallel-size-local") is not None and here < copies:
         yield msg(
@@ -192,6 +211,9 @@ def _host(address: str) -> str:
 def _is_elsewhere(address: str) -> bool:
     """Whether the address is another machine's: a fixed address, or a domain name."""
     host = _host(address)
-    if host in (ADDRESS, "localhost.localdomain"):  # ADDRESS is what the script looked up in the dry run
+    if host in (
+        ADDRESS,
+        "localhost.localdomain",
+    ):  # ADDRESS is what the script looked up in the dry run
         return False
     return is_fixed_address(host) or ("." in host and not host.replace(".", "").isdigit())

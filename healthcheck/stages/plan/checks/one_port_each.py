@@ -11,7 +11,9 @@ from healthcheck.text.messages import joined, msg
 @check(
     "plan/one-port-each",
     msg("No two servers use the same port"),
-    why=msg("The second server on a port ends with an error, and which one is the second depends on timing."),
+    why=msg(
+        "The second server on a port ends with an error, and which one is the second depends on timing."
+    ),
     requires=STARTED,
 )
 def one_port_each(plan: LaunchPlan) -> Findings:
@@ -36,12 +38,16 @@ def one_port_each(plan: LaunchPlan) -> Findings:
     wait
     ```
     """
-    running = [server for server in plan.servers if server.foreground and server.api is not Api.HEADLESS]
+    running = [
+        server for server in plan.servers if server.foreground and server.api is not Api.HEADLESS
+    ]
     ports = [server.port for server in running if server.port is not None]
     for number in sorted({number for number in ports if ports.count(number) > 1}):
         sharing = [server for server in running if server.port == number]
         commands = joined("; ", (server.command for server in sharing))
         found = warn if {server.api for server in sharing} == {Api.OPENAI_CHAT} else unsettled
         yield found(
-            expected=msg("one server on port {number}", number=number), seen=commands, fix=msg("start one of them")
+            expected=msg("one server on port {number}", number=number),
+            seen=commands,
+            fix=msg("start one of them"),
         )

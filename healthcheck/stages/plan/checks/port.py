@@ -41,20 +41,29 @@ def port(plan: LaunchPlan) -> Findings:
     source = server.port_source
     if server.port == contract.PORT:
         return
-    lost = next((each for each in lost_values.lost_values(plan) if source.text.startswith(each.flag)), None)
+    lost = next(
+        (each for each in lost_values.lost_values(plan) if source.text.startswith(each.flag)), None
+    )
     if not server.port and lost and lost.check != "plan/flags":
-        raise NotApplicable(msg("{check} says why {flag} has no value", check=lost.check, flag=lost.flag))
+        raise NotApplicable(
+            msg("{check} says why {flag} has no value", check=lost.check, flag=lost.flag)
+        )
     if server.port is None and server.front is not None and server.front.problem:
         raise NotApplicable(msg("see plan/front: {problem}", problem=server.front.problem))
     if server.port is None and source.kind not in {Origin.OPTION, Origin.FILE}:
-        yield unresolved(plan, msg("port {port}", port=contract.PORT), msg("the port ({text})", text=source.text))
+        yield unresolved(
+            plan, msg("port {port}", port=contract.PORT), msg("the port ({text})", text=source.text)
+        )
         return
     other, needles = (
         msg("port {port} ({text})", port=server.port, text=source.text),
         [source.text, str(server.port)],
     )
     if server.port is None:
-        other, needles = msg("{text} is not a port", text=source.text), [source.text.split()[0].split("=")[0]]
+        other, needles = (
+            msg("{text} is not a port", text=source.text),
+            [source.text.split()[0].split("=")[0]],
+        )
     expected, seen = (
         msg("port {port}", port=contract.PORT),
         msg("{seen}: {quoted}", seen=other, quoted=server.command),

@@ -74,7 +74,12 @@ def _sleeps_first(plan: LaunchPlan) -> Findings:
     if longest:
         line = deploy_sh.line_at(plan.script, longest.line)
         fix = msg("remove the sleep in line {number}: {line}", number=longest.line, line=line)
-    yield warn(expected=expected, seen=seen, fix=fix, where=deploy_sh.place(longest.line if longest else None))
+    yield warn(
+        expected=expected,
+        seen=seen,
+        fix=fix,
+        where=deploy_sh.place(longest.line if longest else None),
+    )
 
 
 def _is_after(line: int, place: str) -> bool:
@@ -90,7 +95,9 @@ def _other_ports(plan: LaunchPlan) -> Findings:
         expected = msg("deploy.sh polls the port of its server: port {own}", own=own)
         seen = msg("it polls port {asked}, where nothing listens", asked=asked)
         if ended:
-            seen = msg("{seen}, and ends after waiting {slept_s:g} s", seen=seen, slept_s=ended.slept_s)
+            seen = msg(
+                "{seen}, and ends after waiting {slept_s:g} s", seen=seen, slept_s=ended.slept_s
+            )
         fix = msg("poll port {own}, or drop the wait loop and start the server with exec", own=own)
         where = deploy_sh.place_of(plan.script, [f":{asked}", str(asked)])
         yield (fail if ended else warn)(expected=expected, seen=seen, fix=fix, where=where)
@@ -102,7 +109,12 @@ def _other_models(plan: LaunchPlan) -> Findings:
         seen = msg("it requests {asked}, and the server returns status 404", asked=repr(asked))
         fix = msg('request the served name, "$MODEL_PATH", or remove the request')
         where = deploy_sh.place_of(plan.script, [asked, contract.CHAT_PATH])
-        yield warn(expected=msg("deploy.sh requests a model that its server has"), seen=seen, fix=fix, where=where)
+        yield warn(
+            expected=msg("deploy.sh requests a model that its server has"),
+            seen=seen,
+            fix=fix,
+            where=where,
+        )
 
 
 def _gives_up(plan: LaunchPlan) -> Findings:
@@ -113,13 +125,28 @@ def _gives_up(plan: LaunchPlan) -> Findings:
     if not (run.slept_s or run.polled):
         return
     servers = tuple(" ".join(server.command.split()[:2]) for server in run.servers)
-    stop = trace.last_command([command for command in run.traced if not command.text.startswith(servers)])
-    line = deploy_sh.line_at(plan.script, stop.line) or stop.text
-    soon = msg("after waiting {slept_s:g} s", slept_s=run.slept_s) if run.slept_s else msg("at once")
-    limit = contract.MAX_WEIGHT
-    expected = msg("deploy.sh waits while the server loads; how long up to {limit} take is unknown", limit=limit)
-    seen = msg("it ends {value} if the server is not ready by then: “{line}”", value=soon, line=line)
-    fix = msg(
-        "wait for the server itself (wait $!, or exec), or for at least {patience_s:g} s", patience_s=PATIENCE_S
+    stop = trace.last_command(
+        [command for command in run.traced if not command.text.startswith(servers)]
     )
-    yield warn(expected=expected, seen=seen, fix=fix, where=deploy_sh.place(stop.line) or served(plan).where)
+    line = deploy_sh.line_at(plan.script, stop.line) or stop.text
+    soon = (
+        msg("after waiting {slept_s:g} s", slept_s=run.slept_s) if run.slept_s else msg("at once")
+    )
+    limit = contract.MAX_WEIGHT
+    expected = msg(
+        "deploy.sh waits while the server loads; how long up to {limit} take is unknown",
+        limit=limit,
+    )
+    seen = msg(
+        "it ends {value} if the server is not ready by then: “{line}”", value=soon, line=line
+    )
+    fix = msg(
+        "wait for the server itself (wait $!, or exec), or for at least {patience_s:g} s",
+        patience_s=PATIENCE_S,
+    )
+    yield warn(
+        expected=expected,
+        seen=seen,
+        fix=fix,
+        where=deploy_sh.place(stop.line) or served(plan).where,
+    )

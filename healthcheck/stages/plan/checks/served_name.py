@@ -19,7 +19,9 @@ SHOWN_NAMES = 8
     "plan/served-name",
     msg("The model is served under the name that the service requests"),
     rule=contract.SERVED_NAME,
-    why=msg("The service requests the model by {served_name}; a server with another name returns 404."),
+    why=msg(
+        "The service requests the model by {served_name}; a server with another name returns 404."
+    ),
     requires=STARTED,
 )
 def served_name(plan: LaunchPlan) -> Findings:
@@ -43,20 +45,32 @@ def served_name(plan: LaunchPlan) -> Findings:
     """
     server, wanted = served(plan), contract.service().requested(plan.model_path)
     own = wanted != plan.model_path
-    has_a_name = server.engine in {"vllm", "sglang", "lmdeploy", "llama.cpp"} or server.api is Api.OPENAI_CHAT
+    has_a_name = (
+        server.engine in {"vllm", "sglang", "lmdeploy", "llama.cpp"}
+        or server.api is Api.OPENAI_CHAT
+    )
     if not server.served_names and not has_a_name:
         return
     if not server.served_names or any(UNRESOLVED in name for name in server.served_names):
-        name = msg("{name} as the model's name", name=wanted) if own else msg("the weight path as the model's name")
+        name = (
+            msg("{name} as the model's name", name=wanted)
+            if own
+            else msg("the weight path as the model's name")
+        )
         yield unresolved(plan, name, msg("the served name"))
     elif wanted not in server.served_names and server.model is not None:
         names = server.served_names[:SHOWN_NAMES]
-        option = next((name for name in ("served-model-name", "alias", "model-name") if server.option(name)), "")
+        option = next(
+            (name for name in ("served-model-name", "alias", "model-name") if server.option(name)),
+            "",
+        )
         by_path = server.served_names[0] in {server.model, *server.argv}
         if not option and by_path and not is_within(server.model, plan.model_path):
             return  # plan/model-path reports it
         by = msg(" (--{option})", option=option) if option else ""
-        expected = msg("the weight path, {model_path}, among the names", model_path=repr(plan.model_path))
+        expected = msg(
+            "the weight path, {model_path}, among the names", model_path=repr(plan.model_path)
+        )
         if own:
             expected = msg("{name} among the names", name=repr(wanted))
         seen = msg(
@@ -67,7 +81,11 @@ def served_name(plan: LaunchPlan) -> Findings:
         )
         edits = repairs.name_edits(plan, server, option)
         fix = "" if edits else repairs.name(server, option, plan.model_path)
-        where = line_of(plan, f"--{option}", f"--{option.replace('-', '_')}") if option else server.where
+        where = (
+            line_of(plan, f"--{option}", f"--{option.replace('-', '_')}")
+            if option
+            else server.where
+        )
         causes = (misnamed(plan, each) for each in names)
         if option and (cause := next(filter(None, causes), None)):
             seen, fix, where, edits = cause.seen, cause.fix, cause.where or where, ()

@@ -19,7 +19,9 @@ from healthcheck.text.messages import joined, msg
 from healthcheck.text.redact import without_secrets
 
 _EXPECTED = msg("a model server is started and stays")
-_CONFINED = msg("confined by the kernel (Landlock): little of this machine can be read, and nothing changed")
+_CONFINED = msg(
+    "confined by the kernel (Landlock): little of this machine can be read, and nothing changed"
+)
 _UNCONFINED = msg("not confined: it can read and change all that this user can")
 
 
@@ -99,9 +101,13 @@ def _never(plan: LaunchPlan) -> Finding:
     run = plan.run
     if run.ended_by is EndedBy.COPY:
         seen = msg(
-            "there was no dry run of deploy.sh: what it has to copy has {trouble}", trouble=plan.observed.trouble
+            "there was no dry run of deploy.sh: what it has to copy has {trouble}",
+            trouble=plan.observed.trouble,
         )
-        fix = msg("keep data and build results out of the commit; or {settled_later}", settled_later=SETTLED_LATER)
+        fix = msg(
+            "keep data and build results out of the commit; or {settled_later}",
+            settled_later=SETTLED_LATER,
+        )
         return unsettled(expected=_EXPECTED, seen=seen, fix=fix)
     said = complaints(run.stderr, plan.script)
     where = next((each.where for each in reversed(said) if each.where), "")
@@ -117,7 +123,9 @@ def _never(plan: LaunchPlan) -> Finding:
         return unsettled(expected=_EXPECTED, seen=seen, fix=fix, where=where)
     if cause.told:
         status = run.exit_status
-        ended = msg("it ended with status {exit_status}: {cause}", exit_status=status, cause=cause.seen)
+        ended = msg(
+            "it ended with status {exit_status}: {cause}", exit_status=status, cause=cause.seen
+        )
     seen, said_last = (
         msg("run under {shell}, {seen}", shell=run.shell, seen=ended),
         without_secrets(run.stderr)[-2000:],
@@ -129,7 +137,9 @@ def _never(plan: LaunchPlan) -> Finding:
 def _ended(plan: LaunchPlan) -> str:
     """How deploy.sh ended, with its last lines."""
     run = plan.run
-    seen, _ = LIMITS.get(run.ended_by, (msg("it ended with status {exit_status}", exit_status=run.exit_status), ""))
+    seen, _ = LIMITS.get(
+        run.ended_by, (msg("it ended with status {exit_status}", exit_status=run.exit_status), "")
+    )
     last, tells = " / ".join(last_lines(run)), error_line(run)
     if tells not in last:
         seen += msg("; it said: {tells}", tells=tells)
@@ -137,7 +147,10 @@ def _ended(plan: LaunchPlan) -> str:
         seen += msg("; its last lines: {last}", last=last)
     elif run.ended_by is EndedBy.EXIT and run.exit_status:
         command = trace.stop(plan).text
-        seen += msg(" without output{value}", value=msg(", after: {command}", command=command) if command else "")
+        seen += msg(
+            " without output{value}",
+            value=msg(", after: {command}", command=command) if command else "",
+        )
     elif run.ended_by in LIMITS and (command := trace.stop(plan).text):
         seen += msg("; the last command was: {command}", command=command)
     return seen
@@ -145,7 +158,11 @@ def _ended(plan: LaunchPlan) -> str:
 
 def _disagreement(plan: LaunchPlan, run: ShellRun) -> Finding:
     last = " / ".join(last_lines(run)) or msg("status {exit_status}", exit_status=run.exit_status)
-    expected = msg("the same under {shell} and under {other_shell}", shell=plan.run.shell, other_shell=run.shell)
+    expected = msg(
+        "the same under {shell} and under {other_shell}",
+        shell=plan.run.shell,
+        other_shell=run.shell,
+    )
     seen = msg("under {shell} no server is started: {last}", shell=run.shell, last=last)
     fix = msg("write deploy.sh in POSIX sh: which shell the service uses is unknown")
     return warn(expected=expected, seen=seen, fix=fix, where=deploy_sh.place(1))

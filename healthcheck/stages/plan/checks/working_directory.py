@@ -58,7 +58,11 @@ def working_directory(plan: LaunchPlan) -> Findings:
     ```
     """
     run = plan.elsewhere_run
-    if run is None or run.ended_by in LIMITS or run.ended_by in {EndedBy.COPY, EndedBy.LOST, EndedBy.SETUP}:
+    if (
+        run is None
+        or run.ended_by in LIMITS
+        or run.ended_by in {EndedBy.COPY, EndedBy.LOST, EndedBy.SETUP}
+    ):
         return
     files = tuple(dict.fromkeys(_lost_files(plan, run)))
     seen = _seen(plan, run, files)
@@ -94,18 +98,32 @@ def _seen(plan: LaunchPlan, run: ShellRun, files: tuple[str, ...]) -> str:
             listed += ", …"
         return msg("from another working directory it does not find {files}", files=listed)
     if not run.servers:
-        return msg("from another working directory it starts no server: {last}", last=" / ".join(last_lines(run)))
+        return msg(
+            "from another working directory it starts no server: {last}",
+            last=" / ".join(last_lines(run)),
+        )
     here, there = _by_port(plan.servers), _by_port(run.servers)
     if here.keys() != there.keys():
         return msg(
-            "from another working directory it starts other servers: {commands}", commands=_commands(run.servers)
+            "from another working directory it starts other servers: {commands}",
+            commands=_commands(run.servers),
         )
-    changed = [there[port] for port, server in here.items() if _launched(server) != _launched(there[port])]
+    changed = [
+        there[port] for port, server in here.items() if _launched(server) != _launched(there[port])
+    ]
     if changed:
-        return msg("from another working directory it starts another server: {command}", command=changed[0].command)
-    lost = sorted({name for port in here for name in _variables(here[port]) - _variables(there[port])})
+        return msg(
+            "from another working directory it starts another server: {command}",
+            command=changed[0].command,
+        )
+    lost = sorted(
+        {name for port in here for name in _variables(here[port]) - _variables(there[port])}
+    )
     if lost:
-        return msg("from another working directory its server lacks the variables {names}", names=", ".join(lost))
+        return msg(
+            "from another working directory its server lacks the variables {names}",
+            names=", ".join(lost),
+        )
     return ""
 
 
@@ -148,5 +166,8 @@ def _commands(servers: tuple[ServerCommand, ...]) -> str:
 
 def _place(plan: LaunchPlan, files: tuple[str, ...]) -> str:
     """The first line of deploy.sh that mentions one of the files."""
-    lines = (deploy_sh.find_line(plan.script, [name, posixpath.basename(name.split()[-1])]) for name in files)
+    lines = (
+        deploy_sh.find_line(plan.script, [name, posixpath.basename(name.split()[-1])])
+        for name in files
+    )
     return deploy_sh.place(min(filter(None, lines), default=None))

@@ -43,16 +43,29 @@ def served(record: Record, job: Job) -> Served:
     """The names and port that a recorded server would serve; if its port is unknown, every possible port."""
     engine, words = find_engine(record.argv)
     line = parse(words, grammar_of(engine))
-    told = engine.name in _ON_ONE_PORT and engine.api is Api.OPENAI_CHAT and "config" not in line.options
+    told = (
+        engine.name in _ON_ONE_PORT
+        and engine.api is Api.OPENAI_CHAT
+        and "config" not in line.options
+    )
     own = _own_port(line, engine.port_options, engine.port) if told else None
     if by_variable(engine.port_variables, record.env) or "uds" in line.options:
         own = None
     names = next((line.lists[name] for name in engine.name_options if line.lists.get(name)), ())
-    by_option = next((line.options[name] for name in engine.model_options if line.options.get(name)), "")
+    by_option = next(
+        (line.options[name] for name in engine.model_options if line.options.get(name)), ""
+    )
     model = line.positional[0] if engine.positional_model and line.positional else by_option
-    strict = told and engine.name == "vllm" and bool(names or model) and "lora-modules" not in line.options
+    strict = (
+        told
+        and engine.name == "vllm"
+        and bool(names or model)
+        and "lora-modules" not in line.options
+    )
     ports = frozenset({own}) if own else _possible_ports(record, job)
-    return Served(ports=ports, names=names or ((model,) if strict else (job.model_path,)), strict=strict)
+    return Served(
+        ports=ports, names=names or ((model,) if strict else (job.model_path,)), strict=strict
+    )
 
 
 def _own_port(line: CommandLine, options: tuple[str, ...], default: int | None) -> int | None:

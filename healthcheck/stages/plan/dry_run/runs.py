@@ -60,7 +60,9 @@ _SLEEPS = re.compile(r"\b(?:sleep|timeout)\b")
 _SH = "/bin/sh"
 OTHER_FOLDER = "/var/tmp"  # noqa: S108 - in the sandbox
 """The working directory of the run that shows whether deploy.sh depends on its own folder."""
-_DOCUMENTS = re.compile(r"\.git(?:hub|ignore|attributes)?$|README|LICEN[CS]E|CHANGELOG|.*\.md$", re.IGNORECASE)
+_DOCUMENTS = re.compile(
+    r"\.git(?:hub|ignore|attributes)?$|README|LICEN[CS]E|CHANGELOG|.*\.md$", re.IGNORECASE
+)
 """Files that no launch reads."""
 _SHELLS = {"bash", "dash", "zsh", "ksh", "mksh", "ash"}
 _AS_SH = ("-c", msg('set -o posix; . "./$0"'))
@@ -99,7 +101,9 @@ class DryRun:
             # Run it under sh, too, if the script starts a server and its text has no bashisms.
             unseen = first.run.servers and not bashisms.find(shell_text.read(self.text))
             by_sh = unseen and shell[0] != _SH and not contract.service().shell
-            others = (self._take(_knowing_limits((_SH,), self.text), plain_name).run,) if by_sh else ()
+            others = (
+                (self._take(_knowing_limits((_SH,), self.text), plain_name).run,) if by_sh else ()
+            )
         spaced = awkward.result() if awkward else None
         return LaunchPlan(
             server=_nearest(first.run.servers),
@@ -127,10 +131,19 @@ class DryRun:
             form=read_format(self.weights),
         )
 
-    def _line_ends(self, submission: Submission, servers: tuple[ServerCommand, ...]) -> tuple[str, ...]:
+    def _line_ends(
+        self, submission: Submission, servers: tuple[ServerCommand, ...]
+    ) -> tuple[str, ...]:
         """The files for `LaunchPlan.line_ends`; none unless an argument of a server ends in a carriage return."""
-        values = {f"{value}\r".encode() for server in servers for _, value in server.carriage_returns}
-        values |= {value.encode() for server in servers for value in server.env.values() if value.endswith("\r")}
+        values = {
+            f"{value}\r".encode() for server in servers for _, value in server.carriage_returns
+        }
+        values |= {
+            value.encode()
+            for server in servers
+            for value in server.env.values()
+            if value.endswith("\r")
+        }
         texts: dict[str, bytes] = {}
         for path in submission.paths[:_MOST_FILES] if values else ():
             place = self.tree / path
@@ -138,13 +151,19 @@ class DryRun:
                 text = b"" if place.is_symlink() else read_bounded(place, _LARGEST_TEXT_BYTES)
                 if b"\r\n" in text and b"\0" not in text:
                     texts[path] = text
-        having = tuple(path for path, text in texts.items() if any(value in text for value in values))
+        having = tuple(
+            path for path, text in texts.items() if any(value in text for value in values)
+        )
         return having or tuple(texts)
 
     def _settings(self) -> str:
         path = self.tree / SETTINGS
         try:
-            return "" if path.is_symlink() else read_bounded(path, MAX_BYTES).decode("utf-8", "replace")
+            return (
+                ""
+                if path.is_symlink()
+                else read_bounded(path, MAX_BYTES).decode("utf-8", "replace")
+            )
         except UsageError:
             return ""
 
@@ -195,7 +214,10 @@ class DryRun:
             shown = self._once((bash, *_AS_SH), name, answers=take.job.answers)
         same = shown.run.exit_status == take.run.exit_status
         return replace(
-            take.run, traced=trace.traced(shown.recording.trace, shown.job.root, shown.job.kit) if same else ()
+            take.run,
+            traced=trace.traced(shown.recording.trace, shown.job.root, shown.job.kit)
+            if same
+            else (),
         )
 
     def _once(
@@ -270,7 +292,9 @@ class DryRun:
 
 def _unshipped(submission: Submission) -> Iterator[UnshippedFile]:
     """The small uncommitted files that a shell may read for variables."""
-    named = (path for path in (*submission.untracked, *submission.ignored) if not path.endswith("/"))
+    named = (
+        path for path in (*submission.untracked, *submission.ignored) if not path.endswith("/")
+    )
     for path in itertools.islice(named, MAX_SETTINGS):
         data = read_inside(submission.root, path, MAX_SETTINGS_BYTES) or b"\0"
         if b"\0" not in data:
@@ -286,7 +310,9 @@ def _names(folder: Path) -> frozenset[str]:
 
 def _without_machine(record: Record) -> Record:
     """The record without the configuration of nginx on this machine, which an unisolated script sees."""
-    texts = {name: text for name, text in record.texts.items() if not name.startswith("/etc/nginx/")}
+    texts = {
+        name: text for name, text in record.texts.items() if not name.startswith("/etc/nginx/")
+    }
     return replace(record, texts=texts)
 
 
@@ -304,7 +330,10 @@ def _observed(take: _Take) -> Observations:
 def _readable(text: str) -> str:
     """Remove colours and shorten long lines, since patterns search each line."""
     lines = _COLOURS.sub("", text).split("\n")
-    short = (line if len(line) <= _LINE else f"{line[: _LINE // 2]} […] {line[-_LINE // 2 :]}" for line in lines)
+    short = (
+        line if len(line) <= _LINE else f"{line[: _LINE // 2]} […] {line[-_LINE // 2 :]}"
+        for line in lines
+    )
     name = re.escape(contract.ENTRY_POINT)
     # Dash names a sourced script twice, any other once.
     return re.sub(rf"^({name}: \d+: )\./{name}: ", r"\1", "\n".join(short), flags=re.MULTILINE)
@@ -313,7 +342,11 @@ def _readable(text: str) -> str:
 def _limit_s(text: str) -> float | None:
     """Parse a duration of coreutils' timeout into seconds; None for 0 and infinity, which mean no limit."""
     match = re.fullmatch(r"\+?(\d+(?:\.\d*)?|\.\d+)([smhd]?)", text)
-    seconds = float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2]] if match else 0.0
+    seconds = (
+        float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2]]
+        if match
+        else 0.0
+    )
     return seconds or None
 
 

@@ -68,7 +68,12 @@ RENAMED = (
 
 def is_absent(job: Job, name: str) -> bool:
     """Whether the image lacks a program of this machine, or a stub replaces it."""
-    return name not in REAL_PROGRAMS or name in STUBBED or name in _lacking(job) or bool(_HIDDEN.match(name))
+    return (
+        name not in REAL_PROGRAMS
+        or name in STUBBED
+        or name in _lacking(job)
+        or bool(_HIDDEN.match(name))
+    )
 
 
 def _lacking(job: Job) -> frozenset[str]:
@@ -92,7 +97,12 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     os.mkfifo(f"{kit}/forever")
     if not job.answers:
         shutil.copyfile(STUBS_FOLDER / "clock.bash", f"{kit}/{LOADING}")
-    shown = {**job.shown, "root": job.root, "script": job.script, "folder": job.folder and job.working_directory}
+    shown = {
+        **job.shown,
+        "root": job.root,
+        "script": job.script,
+        "folder": job.folder and job.working_directory,
+    }
     Path(f"{kit}/{IMAGE}").write_text(json.dumps(shown), encoding="ascii")
     words = {
         "#:common": (STUBS_FOLDER / "common.sh").read_text(encoding="ascii"),
@@ -100,7 +110,9 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
         "@SCRIPT@": job.script, "@USER@": job.environment.get("USER", "root"), "@TIME_LIMIT@": TIME_LIMIT,
         "@VLLM@": job.shown.get("versions", {}).get("vllm", UNKNOWN_VERSION),
     }  # fmt: skip
-    scripts = {each.name: each.read_text("ascii") for each in STUBS_FOLDER.glob("*.sh")} | {"vllm.py": _VLLM}
+    scripts = {each.name: each.read_text("ascii") for each in STUBS_FOLDER.glob("*.sh")} | {
+        "vllm.py": _VLLM
+    }
     for program, text in scripts.items():
         body = functools.reduce(lambda body, word: body.replace(*word), words.items(), text)
         Path(f"{kit}/{program}").write_text(body, encoding="ascii")
@@ -126,10 +138,15 @@ def furnish(job: Job, root: str) -> None:
         for place in places.split(":"):
             os.makedirs(root + place, exist_ok=True)
     _lay_out(root + IMAGE_PACKAGES)
-    os.symlink(job.machine + IMAGE_PACKAGES, f"{root}{KIT}/packages" if job.isolated else f"{job.kit}/packages")
+    os.symlink(
+        job.machine + IMAGE_PACKAGES,
+        f"{root}{KIT}/packages" if job.isolated else f"{job.kit}/packages",
+    )
     _ascend(f"{root}/usr/local/Ascend", job.kit)
     shutil.copyfile(STUBS_FOLDER / "ascend_install.info", f"{root}/etc/ascend_install.info")
-    numbered = (f"davinci{number}" for number in range(job.shown.get("devices", {}).get("count", 1)))
+    numbered = (
+        f"davinci{number}" for number in range(job.shown.get("devices", {}).get("count", 1))
+    )
     for name in (*numbered, "davinci_manager", "devmm_svm", "hisi_hdc"):
         Path(f"{root}/dev/{name}").touch()
 
@@ -163,7 +180,10 @@ def _compile() -> None:
 def _wanted(job: Job) -> list[tuple[str, tuple[str, ...]]]:
     """The stub scripts, with the names of the programs that exist before the script installs any."""
     lacking = _lacking(job)
-    wanted = [(script, tuple(name for name in names if name not in lacking)) for script, names in STUBS.items()]
+    wanted = [
+        (script, tuple(name for name in names if name not in lacking))
+        for script, names in STUBS.items()
+    ]
     for script, names in WHERE_MISSING.items():
         wanted.append((script, tuple(name for name in names if not _is_here(name))))
     missing = (name for name in REAL_PROGRAMS if not (_is_here(name) or _HIDDEN.match(name)))
@@ -186,8 +206,14 @@ def _ascend(folder: str, kit: str) -> None:
     shutil.copytree(STUBS_FOLDER / "ascend", folder, dirs_exist_ok=True)
     for script in Path(folder).rglob("*.sh"):
         script.write_text(script.read_text("ascii").replace("@KIT@", kit), encoding="ascii")
-    shutil.copyfile(f"{folder}/ascend-toolkit/set_env.sh", f"{folder}/ascend-toolkit/latest/set_env.sh")
+    shutil.copyfile(
+        f"{folder}/ascend-toolkit/set_env.sh", f"{folder}/ascend-toolkit/latest/set_env.sh"
+    )
     os.symlink("ascend-toolkit", f"{folder}/cann")
     os.makedirs(f"{folder}/mindie/latest/mindie-service/bin")
-    os.symlink(f"{kit}/server.sh", f"{folder}/mindie/latest/mindie-service/bin/mindieservice_daemon")
-    shutil.copyfile(f"{folder}/mindie/set_env.sh", f"{folder}/mindie/latest/mindie-service/set_env.sh")
+    os.symlink(
+        f"{kit}/server.sh", f"{folder}/mindie/latest/mindie-service/bin/mindieservice_daemon"
+    )
+    shutil.copyfile(
+        f"{folder}/mindie/set_env.sh", f"{folder}/mindie/latest/mindie-service/set_env.sh"
+    )

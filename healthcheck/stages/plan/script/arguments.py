@@ -28,7 +28,9 @@ _CONTINUED = re.compile(r"(?:[ \t]|\\\n)*")
 _BETWEEN_ELEMENTS = re.compile(r"(?:\s|\\\n)*")
 _TOKEN = re.compile(r"[^\s\"'`$\\;&|<>()]+")
 _DYNAMIC = re.compile(r"[$`]")
-_VARIABLE = re.compile(r"""["']?\$(?:(?P<bare>\w+)|\{(?P<braced>\w+)(?::?-(?P<default>[^{}"'$`]*))?\})["']?""")
+_VARIABLE = re.compile(
+    r"""["']?\$(?:(?P<bare>\w+)|\{(?P<braced>\w+)(?::?-(?P<default>[^{}"'$`]*))?\})["']?"""
+)
 _MANY_WORDS = re.compile(r'"?\$(?:@|\*|\{\w+\[[@*]\]\})"?')
 _ONE_WORD = re.compile(r"""[\w.:/@+-]+|"[^"`@*]*"|'[^']*'|"\$\([^`@*]*\)\"""")
 
@@ -124,7 +126,11 @@ class Arguments:
         if found is None or value is None or (found.row.text and shlex.quote(new) != new):
             return ()
         if literal(value.text) == old:
-            return (self._replaced(found.word.start, value.end, _with_value(self.text, found.word, value, new)),)
+            return (
+                self._replaced(
+                    found.word.start, value.end, _with_value(self.text, found.word, value, new)
+                ),
+            )
         return self._of_variable(value, old, new)
 
     def removed(self, at: int, values: int, *, many: bool = False) -> Edits:
@@ -139,7 +145,9 @@ class Arguments:
             return ()
         gap = _CONTINUED if found.row.command else _BETWEEN_ELEMENTS
         between = (self.text[one.end : other.start] for one, other in pairwise(words))
-        return (self._without(found, words),) if all(gap.fullmatch(part) for part in between) else ()
+        return (
+            (self._without(found, words),) if all(gap.fullmatch(part) for part in between) else ()
+        )
 
     def appended(self, words: str) -> Edits:
         """Append words to the command, behind the last argument that is written there."""
@@ -204,9 +212,15 @@ class Arguments:
         if used is None or shlex.quote(new) != new:
             return ()
         if used["default"] == old:
-            return (self._replaced(value.start + used.start("default"), value.start + used.end("default"), new),)
+            return (
+                self._replaced(
+                    value.start + used.start("default"), value.start + used.end("default"), new
+                ),
+            )
         name = used["bare"] or used["braced"]
-        given = [node for node in shell.read(self.text).of("variable_assignment") if node.name == name]
+        given = [
+            node for node in shell.read(self.text).of("variable_assignment") if node.name == name
+        ]
         assigned = given[0].part("value") if len(given) == 1 else None
         if assigned is None:
             return ()
@@ -245,7 +259,11 @@ def spelled(word: str) -> str:
 
 def literal(text: str) -> str | None:
     """The value of a word of a shell; None if it depends on a variable, a command or a pattern."""
-    plain = text[1:-1] if len(text) > 1 and text[0] == text[-1] == "'" and "'" not in text[1:-1] else None
+    plain = (
+        text[1:-1]
+        if len(text) > 1 and text[0] == text[-1] == "'" and "'" not in text[1:-1]
+        else None
+    )
     if plain is not None:
         return plain
     if _DYNAMIC.search(text):
@@ -272,7 +290,9 @@ def _commands(script: Script) -> Iterator[Row]:
 
 def _arrays(script: Script) -> Iterator[Row]:
     for node in script.of("array"):
-        elements = [child.word for child in node.children if child.kind not in {"(", ")", "comment"}]
+        elements = [
+            child.word for child in node.children if child.kind not in {"(", ")", "comment"}
+        ]
         if elements:
             yield Row(words=tuple(elements))
 
@@ -285,10 +305,16 @@ def _texts(script: Script) -> Iterator[Row]:
         inner, start = value.text[1:-1], value.start + 1
         if _DYNAMIC.search(inner) and value.kind == "string":
             inner = re.sub(r"\$\{?\w+\}?", lambda found: "$" * len(found[0]), inner)
-        found = (part for part in re.finditer(r"\S+", inner) if _TOKEN.fullmatch(part[0]) or "$" in part[0])
+        found = (
+            part
+            for part in re.finditer(r"\S+", inner)
+            if _TOKEN.fullmatch(part[0]) or "$" in part[0]
+        )
         words = tuple(
             Word(
-                start=start + part.start(), end=start + part.end(), text=value.text[1:-1][part.start() : part.end()]
+                start=start + part.start(),
+                end=start + part.end(),
+                text=value.text[1:-1][part.start() : part.end()],
             )
             for part in found
         )
@@ -315,7 +341,11 @@ def _with_value(text: str, option: Word, value: Word, new: str) -> str:
 
 def _words_before_an_option(words: Sequence[Word]) -> int:
     """How many words there are before the next option, or before one that may be several arguments."""
-    ends = (at for at, word in enumerate(words) if word.text.startswith("-") or _MANY_WORDS.fullmatch(word.text))
+    ends = (
+        at
+        for at, word in enumerate(words)
+        if word.text.startswith("-") or _MANY_WORDS.fullmatch(word.text)
+    )
     return next(ends, len(words))
 
 

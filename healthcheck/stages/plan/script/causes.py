@@ -22,7 +22,9 @@ _DEFAULTS = {":-", "-", ":=", "=", ":?", "?"}
 _ARGUMENT = re.compile(r"[1-9@*]")
 _CONDITIONAL = ("if_statement", "case_statement", "while_statement", "for_statement", "list")
 _OWN_SCOPE = ("function_definition", "subshell", "command_substitution")
-_READS = re.compile(r"(?:^|[;&|{(]|\b(?:then|do|else))\s*(?:\.|source|export|set|eval|cat|xargs|env|declare)\s")
+_READS = re.compile(
+    r"(?:^|[;&|{(]|\b(?:then|do|else))\s*(?:\.|source|export|set|eval|cat|xargs|env|declare)\s"
+)
 
 
 MAX_VALUE = 200
@@ -67,14 +69,18 @@ class Cause:
 def of_variable(plan: LaunchPlan, name: str, line: int) -> Cause | None:
     """Why a variable has no value in a line of deploy.sh; None if the script never gives it one."""
     lines = plan.script.splitlines(keepends=True)
-    return _unset(plan, shell.read(plan.script), name, sum(map(len, lines[: max(0, line - 1)])), line)
+    return _unset(
+        plan, shell.read(plan.script), name, sum(map(len, lines[: max(0, line - 1)])), line
+    )
 
 
 def of_option(plan: LaunchPlan, flags: tuple[str, ...]) -> Cause | None:
     """The cause of an option's missing value, by the last place of deploy.sh that writes the option."""
     script = shell.read(plan.script)
     spelled = "|".join(re.escape(flag).replace(r"\-", "[-_]") for flag in flags if flag)
-    before = re.compile(rf"(?<![\w-])(?:{spelled})(?:=|(?:[ \t]|\\\n)+)[\"']?\Z") if spelled else None
+    before = (
+        re.compile(rf"(?<![\w-])(?:{spelled})(?:=|(?:[ \t]|\\\n)+)[\"']?\Z") if spelled else None
+    )
     kinds = (*_EXPANSIONS, "command_substitution", "arithmetic_expansion")
     for node in reversed(list(script.of(*kinds)) if before else []):
         if before and before.search(plan.script, max(0, node.start - 200), node.start):
@@ -85,7 +91,9 @@ def of_option(plan: LaunchPlan, flags: tuple[str, ...]) -> Cause | None:
 def unshipped_path(plan: LaunchPlan, path: str) -> str:
     """The uncommitted file of the author's folder, or the folder around it, for a path; "" if there is none."""
     name = path.removeprefix(f"{plan.root}/").removeprefix("./")
-    return next((each for each in plan.unshipped if f"{name}/".startswith(f"{each.rstrip('/')}/")), "")
+    return next(
+        (each for each in plan.unshipped if f"{name}/".startswith(f"{each.rstrip('/')}/")), ""
+    )
 
 
 def commit(path: str) -> str:
@@ -94,14 +102,20 @@ def commit(path: str) -> str:
     return f"git add -f {shlex.quote(name)} && git commit -m {shlex.quote(f'Add {name}')}"
 
 
-def _of_node(plan: LaunchPlan, script: Script, node: Node, variable: str, depth: int) -> Cause | None:
+def _of_node(
+    plan: LaunchPlan, script: Script, node: Node, variable: str, depth: int
+) -> Cause | None:
     """The cause of an empty expansion or substitution; `variable` is the one that it is assigned to."""
     line = script.line(node.start)
     if node.kind == "command_substitution":
         program = next((each.name for each in node.below("command")), "")
-        return Cause(origin=Origin.COMMAND, name=program, line=line, variable=variable, text=node.text)
+        return Cause(
+            origin=Origin.COMMAND, name=program, line=line, variable=variable, text=node.text
+        )
     if node.kind == "arithmetic_expansion":
-        parts = (each for each in node.below(*_EXPANSIONS, "command_substitution") if each is not node)
+        parts = (
+            each for each in node.below(*_EXPANSIONS, "command_substitution") if each is not node
+        )
         found = (_of_node(plan, script, each, variable, depth - 1) for each in parts)
         return next(filter(None, found), None) if depth else None
     if any(child.role == "" and child.kind in _DEFAULTS for child in node.children):
@@ -109,13 +123,17 @@ def _of_node(plan: LaunchPlan, script: Script, node: Node, variable: str, depth:
     if _ARGUMENT.fullmatch(node.name):
         inside = node.inside("function_definition")
         text = deploy_sh.line_at(script.text, line)
-        return None if inside else Cause(origin=Origin.ARGUMENT, name=node.name, line=line, text=text)
+        return (
+            None if inside else Cause(origin=Origin.ARGUMENT, name=node.name, line=line, text=text)
+        )
     return _of_name(plan, script, node.name, node.start, depth)
 
 
 def _of_name(plan: LaunchPlan, script: Script, name: str, at: int, depth: int) -> Cause | None:
     """The cause of a variable without a value where it is used, at an offset."""
-    given = [node for node in script.of("variable_assignment") if node.name == name and node.start < at]
+    given = [
+        node for node in script.of("variable_assignment") if node.name == name and node.start < at
+    ]
     if not given:
         return _unset(plan, script, name, at, script.line(at))
     value = given[-1].part("value")
@@ -145,13 +163,26 @@ def _unset(plan: LaunchPlan, script: Script, name: str, at: int, line: int) -> C
                 text=text,
             )
             assigned = deploy_sh.line_at(script.text, behind)
-            fix = msg("move line {later} above line {line}: {assigned}", later=behind, line=line, assigned=assigned)
-            return Cause(origin=Origin.LATER, name=name, line=line, variable=name, seen=seen, fix=fix)
-    return None if given else Cause(origin=Origin.UNSET, name=name, line=line, variable=name, text=text)
+            fix = msg(
+                "move line {later} above line {line}: {assigned}",
+                later=behind,
+                line=line,
+                assigned=assigned,
+            )
+            return Cause(
+                origin=Origin.LATER, name=name, line=line, variable=name, seen=seen, fix=fix
+            )
+    return (
+        None
+        if given
+        else Cause(origin=Origin.UNSET, name=name, line=line, variable=name, text=text)
+    )
 
 
 def _is_conditional(node: Node) -> bool:
-    return node.inside(*_CONDITIONAL, *_OWN_SCOPE) or bool(node.parent and node.parent.kind == "command")
+    return node.inside(*_CONDITIONAL, *_OWN_SCOPE) or bool(
+        node.parent and node.parent.kind == "command"
+    )
 
 
 def _unshipped(file: UnshippedFile, name: str, line: int) -> Cause:
@@ -163,7 +194,9 @@ def _unshipped(file: UnshippedFile, name: str, line: int) -> Cause:
     )
     fix: str = commit(file.path)
     if file.has_secret:
-        fix = msg("remove every use of {name}: the service provides no token and sends no key", name=name)
+        fix = msg(
+            "remove every use of {name}: the service provides no token and sends no key", name=name
+        )
     if file.has_secret and file.sets[name]:
         fix = msg(
             "write {name}={value} above line {line}; do not commit {file}, which has a secret",
@@ -172,14 +205,20 @@ def _unshipped(file: UnshippedFile, name: str, line: int) -> Cause:
             line=line,
             file=file.path,
         )
-    return Cause(origin=Origin.UNSHIPPED, name=file.path, line=line, variable=name, seen=seen, fix=fix)
+    return Cause(
+        origin=Origin.UNSHIPPED, name=file.path, line=line, variable=name, seen=seen, fix=fix
+    )
 
 
 def _reading_line(script: Script, path: str) -> int:
     """The line of deploy.sh that reads a file, best one that sources it; 0 if no line names it."""
     named = re.compile(rf"(?<![\w.-]){re.escape(PurePosixPath(path).name)}(?![\w-])")
-    lines = [(number, line) for number, line in deploy_sh.code_lines(script.text) if named.search(line)]
-    return next((number for number, line in lines if _READS.search(line)), lines[0][0] if lines else 0)
+    lines = [
+        (number, line) for number, line in deploy_sh.code_lines(script.text) if named.search(line)
+    ]
+    return next(
+        (number for number, line in lines if _READS.search(line)), lines[0][0] if lines else 0
+    )
 
 
 def read_settings(path: str, text: str) -> UnshippedFile:

@@ -18,12 +18,30 @@ _ONLY_SAYS = re.compile(r"\s*(?:echo|printf)\s[^;&|<>`(]*$")
 _PRESENT = re.compile(r"-[nz]\s+\"?$")
 _BACKGROUND = re.compile(r"[ \t]*&(?!&)")
 _CHANGES_FOLDER = {"cd", "pushd", "popd"}
-_OWN_SHELL = {"subshell", "pipeline", "command_substitution", "process_substitution", "function_definition"}
-_BODIES = {"compound_statement", "do_group", "subshell", "function_definition", "command_substitution"}
+_OWN_SHELL = {
+    "subshell",
+    "pipeline",
+    "command_substitution",
+    "process_substitution",
+    "function_definition",
+}
+_BODIES = {
+    "compound_statement",
+    "do_group",
+    "subshell",
+    "function_definition",
+    "command_substitution",
+}
 _WRITES = {"tee", "mkdir", "touch", "cp", "mv"}
 _EXPANSIONS = ("simple_expansion", "expansion")
 _VALUES = {":-", "-", ":=", "="}
-_FEEDS = ("redirected_statement", "pipeline", "for_statement", "while_statement", "function_definition")
+_FEEDS = (
+    "redirected_statement",
+    "pipeline",
+    "for_statement",
+    "while_statement",
+    "function_definition",
+)
 _DIGITS = frozenset("123456789")
 _BEFORE_A_PROGRAM = {"exec", "nohup", "setsid", "env", "time", "command"}
 
@@ -85,7 +103,9 @@ def folder_at(text: str, number: int, name: str) -> str:
     Changes in a subshell or in the body of a function do not count after its end.
     """
     lines = text.splitlines(keepends=True)
-    place = sum(map(len, lines[: number - 1])) + max(0, "".join(lines[number - 1 : number]).find(name))
+    place = sum(map(len, lines[: number - 1])) + max(
+        0, "".join(lines[number - 1 : number]).find(name)
+    )
     folders = _folders(text)
     return folders[bisect.bisect_left(folders, (place, "")) - 1][1]
 
@@ -124,18 +144,28 @@ def _folders(text: str) -> tuple[tuple[int, str], ...]:
 def folder_line(text: str, folders: Sequence[str]) -> int | None:
     """The first line that uses one of the folders or something in it, and does not only print it."""
     use = _named(folders)
-    lines = ((number, line) for number, line in code_lines(text) if folders and not _ONLY_SAYS.match(line))
+    lines = (
+        (number, line)
+        for number, line in code_lines(text)
+        if folders and not _ONLY_SAYS.match(line)
+    )
     return next((number for number, line in lines if use.search(line)), None)
 
 
 def makes_folder(text: str, folder: str) -> bool:
     """Whether deploy.sh itself creates the folder, or one in it."""
     named = _named([folder])
-    return any(named.search(word.text) for command in shell.read(text).runs("mkdir") for word in command.words)
+    return any(
+        named.search(word.text)
+        for command in shell.read(text).runs("mkdir")
+        for word in command.words
+    )
 
 
 def _named(folders: Sequence[str]) -> re.Pattern[str]:
-    return re.compile(rf"(?:^|[\s=:;&|(<>]|:-)[\"']?(?:{'|'.join(map(re.escape, folders))})(?![\w.-])")
+    return re.compile(
+        rf"(?:^|[\s=:;&|(<>]|:-)[\"']?(?:{'|'.join(map(re.escape, folders))})(?![\w.-])"
+    )
 
 
 def _entered(folder: str, words: Sequence[Word]) -> str:
@@ -151,11 +181,16 @@ def stops_at_errors(text: str, place: str = "") -> bool:
     number = int(line) if line.isdigit() else 0
     script = shell.read(text)
     commands = script.of("command", "test_command") if number else ()
-    if any(script.line(node.start) <= number <= script.line(node.end) and _is_tested(node) for node in commands):
+    if any(
+        script.line(node.start) <= number <= script.line(node.end) and _is_tested(node)
+        for node in commands
+    ):
         return False
     stops = any(option[0] == "-" and "e" in option for option in shell.shebang(text)[1])
     for command in script.runs("set"):
-        for sign in _errexit(command.words) if not number or script.line(command.start) <= number else ():
+        for sign in (
+            _errexit(command.words) if not number or script.line(command.start) <= number else ()
+        ):
             stops = sign == "-" or (stops and not number)
     return stops
 
@@ -165,8 +200,17 @@ def ends_on_failure(text: str, place: str) -> bool:
     if stops_at_errors(text, place):
         return True
     number, script = line_number(place), shell.read(text)
-    commands = (node for node in script.of("command") if script.line(node.start) <= number <= script.line(node.end))
-    around = (above for node in commands for above in node.around() if above.kind in {"list", "if_statement"})
+    commands = (
+        node
+        for node in script.of("command")
+        if script.line(node.start) <= number <= script.line(node.end)
+    )
+    around = (
+        above
+        for node in commands
+        for above in node.around()
+        if above.kind in {"list", "if_statement"}
+    )
     return any(node.name == "exit" for above in around for node in above.below("command"))
 
 
@@ -205,12 +249,16 @@ def processor_line(text: str) -> int | None:
 
 def _asks_for_processor(command: Node) -> bool:
     options = {each.text for each in command.children}
-    return command.name == "arch" or (command.name == "uname" and not options.isdisjoint(("-m", "-p", "-i")))
+    return command.name == "arch" or (
+        command.name == "uname" and not options.isdisjoint(("-m", "-p", "-i"))
+    )
 
 
 def _decides(node: Node) -> bool:
     """Whether the node is a condition or the value of a case statement."""
-    chosen = node.role == "value" and any(around.kind == "case_statement" for around in list(node.around())[:1])
+    chosen = node.role == "value" and any(
+        around.kind == "case_statement" for around in list(node.around())[:1]
+    )
     return chosen or node.role == "condition" or node.kind == "test_command" or node.name == "test"
 
 
@@ -223,7 +271,9 @@ def overwriting_line(text: str, variable: str) -> int | None:
     """The first line that overwrites the variable with a value that does not contain it."""
     given = (node for node in shell.read(text).of("variable_assignment") if node.name == variable)
     always = (node for node in given if node.parent and node.parent.kind not in {"list", "command"})
-    others = (node for node in always if all(each.name != variable for each in node.below(*_EXPANSIONS)))
+    others = (
+        node for node in always if all(each.name != variable for each in node.below(*_EXPANSIONS))
+    )
     return _line_of(text, others)
 
 
@@ -231,7 +281,9 @@ def ending_lines(text: str, behind: int, status: int) -> tuple[int, ...]:
     """The lines after line `behind` that end the script with the status (`exit 0`)."""
     script = shell.read(text)
     ends = ([str(status)],) if status else (["0"], [])
-    exits = (each for each in script.runs("exit") if [word.value for word in each.words[1:]] in ends)
+    exits = (
+        each for each in script.runs("exit") if [word.value for word in each.words[1:]] in ends
+    )
     return tuple(line for line in (script.line(each.start) for each in exits) if line > behind)
 
 
@@ -280,7 +332,11 @@ def _duration_s(words: Sequence[str]) -> float | None:
 
 def _in_background(node: Node) -> bool:
     for each in (node, *node.around()):
-        after = [one.kind for one in each.parent.children if one.start >= each.end] if each.parent else []
+        after = (
+            [one.kind for one in each.parent.children if one.start >= each.end]
+            if each.parent
+            else []
+        )
         if after[:1] == ["&"]:
             return True
     return False
@@ -293,7 +349,9 @@ def argument_line(text: str) -> int | None:
 
 def empty_line(text: str) -> tuple[str, int]:
     """What leaves a value empty ("an argument" or "input from a terminal"), and the line; ("", 0) if nothing."""
-    argument = _line_of(text, (node for node in _arguments(text) if node.text.strip("${}").isdigit()))
+    argument = _line_of(
+        text, (node for node in _arguments(text) if node.text.strip("${}").isdigit())
+    )
     asked = (each.node for each in shell.read(text).runs("read") if not each.node.inside(*_FEEDS))
     if argument:
         return msg("an argument"), argument
@@ -311,8 +369,15 @@ def _arguments(text: str) -> Iterator[Node]:
     """Uses of positional parameters outside functions and without a default."""
     for node in shell.read(text).of(*_EXPANSIONS):
         name = node.name
-        given = any(each.role == "" and each.kind in _VALUES for each in node.children) and len(node.children) > 4
-        if (name in {"@", "*", "#"} or name in _DIGITS) and not given and not node.inside("function_definition"):
+        given = (
+            any(each.role == "" and each.kind in _VALUES for each in node.children)
+            and len(node.children) > 4
+        )
+        if (
+            (name in {"@", "*", "#"} or name in _DIGITS)
+            and not given
+            and not node.inside("function_definition")
+        ):
             yield node
 
 
@@ -333,7 +398,11 @@ def tested_variables(text: str) -> Iterator[tuple[str, int]]:
 def is_written(text: str, name: str) -> bool:
     """Whether deploy.sh itself writes a file of that name."""
     base = name.rpartition("/")[2]
-    into = (node.text for node in shell.read(text).of("file_redirect") if node.has(">", ">>", "&>", ">|"))
+    into = (
+        node.text
+        for node in shell.read(text).of("file_redirect")
+        if node.has(">", ">>", "&>", ">|")
+    )
     by = (word.text for command in shell.read(text).runs(*_WRITES) for word in command.words[1:])
     return any(base in each for each in (*into, *by))
 

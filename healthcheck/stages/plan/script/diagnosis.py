@@ -22,9 +22,20 @@ from healthcheck.stages.plan.repairs import (
 )
 from healthcheck.stages.plan.requested import placeholders
 from healthcheck.stages.plan.script import deploy_sh, trace
-from healthcheck.stages.plan.script.permissions import is_refused, limits_of_the_sandbox, refused, refused_weights
+from healthcheck.stages.plan.script.permissions import (
+    is_refused,
+    limits_of_the_sandbox,
+    refused,
+    refused_weights,
+)
 from healthcheck.stages.plan.script.refusals import NAMESPACES
-from healthcheck.stages.plan.script.stderr import TAIL_LINES, Complaint, Need, error_line, last_lines
+from healthcheck.stages.plan.script.stderr import (
+    TAIL_LINES,
+    Complaint,
+    Need,
+    error_line,
+    last_lines,
+)
 from healthcheck.text.messages import msg
 
 LIMITS = {
@@ -32,11 +43,23 @@ LIMITS = {
         msg("it was still running without a server at the time limit"),
         msg("start the server before anything that waits or computes for long"),
     ),
-    EndedBy.PROCESSES: (msg("it started processes without limit"), msg("remove what starts process after process")),
-    EndedBy.MEMORY: (msg("it used more memory than a start script can need"), msg("remove what takes the memory")),
+    EndedBy.PROCESSES: (
+        msg("it started processes without limit"),
+        msg("remove what starts process after process"),
+    ),
+    EndedBy.MEMORY: (
+        msg("it used more memory than a start script can need"),
+        msg("remove what takes the memory"),
+    ),
     EndedBy.OUTPUT: (msg("it printed without limit"), msg("remove what prints without limit")),
-    EndedBy.DISK: (msg("it filled the disk"), msg("remove what fills the disk; read the weights at MODEL_PATH")),
-    EndedBy.RECORDS: (msg("it ran commands without limit"), msg("remove what runs command after command")),
+    EndedBy.DISK: (
+        msg("it filled the disk"),
+        msg("remove what fills the disk; read the weights at MODEL_PATH"),
+    ),
+    EndedBy.RECORDS: (
+        msg("it ran commands without limit"),
+        msg("remove what runs command after command"),
+    ),
     EndedBy.LOST: (
         msg("it killed the sandbox that it ran in"),
         msg("remove what kills processes that it did not start"),
@@ -51,16 +74,24 @@ _WEIGHTS_MISSING = re.compile(
 _MODEL_PATH = re.compile(rf"\$\{{?{contract.MODEL_PATH_VARIABLE}\b")
 _REFUSAL = re.compile(r"^adapter: (?P<said>.+)$")
 _ABOUT_THE_MACHINE = re.compile(r"\b(?:devices?|NPUs?)\b")
-WITHOUT_NAMESPACES = msg("the sandbox has no namespaces here: programs at absolute paths are the machine's own")
-_STUB_IN_SHELL = msg("deploy.sh looks into the program vllm, whose stub is a shell script without namespaces")
+WITHOUT_NAMESPACES = msg(
+    "the sandbox has no namespaces here: programs at absolute paths are the machine's own"
+)
+_STUB_IN_SHELL = msg(
+    "deploy.sh looks into the program vllm, whose stub is a shell script without namespaces"
+)
 _PROGRAM_FILE = re.compile(r"\b(?:which|command -v|type -p) vllm\b")
 _READER = re.compile(r"\b(?:head|sed|grep|awk|cat|read)\b")
-_OTHER_MACHINE = msg("the dry run shows one 910B3 of 64 GB, and the devices of the service are unknown")
+_OTHER_MACHINE = msg(
+    "the dry run shows one 910B3 of 64 GB, and the devices of the service are unknown"
+)
 _FEW_RIGHTS = msg(
     "the dry run has few rights outside the submission, while root in the service's image may change more"
 )
 _NOT_THE_REAL_ONE = msg("the stub of a library raised it, and the real library may not")
-_EMPTY_FOLDER = msg("the official vllm-ascend image may have that file, and its folders are empty in the dry run")
+_EMPTY_FOLDER = msg(
+    "the official vllm-ascend image may have that file, and its folders are empty in the dry run"
+)
 _OF_DEVICES = re.compile(
     r"\b(?:(?<!left on )devices?(?! or resource)|NPUs?|cards?|chips?)\b|\u5361|\u82af\u7247"
     r"|(?<![\w.])(?:Ascend[ _-]?(?:910|310|950)\w*|910(?:[ABCP_]\w*)?|310[BP]\w*|950(?:PR|DT)\w*)(?!\w|\.\w)",
@@ -77,7 +108,9 @@ _CARRIAGE_RETURN = re.compile(r"(?P<file>[\w./-]+\.\w+): (?:line \d+: )?\$?'?[^\
 """How dash and bash report an unknown word that ends in a carriage return."""
 _NO_REQUIREMENT = re.compile(r"ERROR: You must give at least one requirement to ")
 _NO_DISTRIBUTION = re.compile(r"ERROR: No matching distribution found for ")
-_ONLY_VARIABLE = re.compile(r"^(?:\w+=\S* )?[\w ./-]*\bpip[\d.]* [\w\s./-]*\$\{?(?P<name>[A-Za-z_]\w*)\}?$")
+_ONLY_VARIABLE = re.compile(
+    r"^(?:\w+=\S* )?[\w ./-]*\bpip[\d.]* [\w\s./-]*\$\{?(?P<name>[A-Za-z_]\w*)\}?$"
+)
 """A line that is a single pip command and ends in an unquoted variable."""
 _LIBRARY = re.compile(r"/stubs/(?:permissive|modules|engines|patches)\.py$")
 _COMMAND_WORD = re.compile(r"[a-z][a-z_-]*")
@@ -126,7 +159,10 @@ def _sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
 def _reads_program(plan: LaunchPlan) -> bool:
     """Whether a line of deploy.sh reads the program vllm."""
     lines = (line for _, line in deploy_sh.code_lines(plan.script))
-    return any((found := _PROGRAM_FILE.search(line)) and _READER.search(line, 0, found.start()) for line in lines)
+    return any(
+        (found := _PROGRAM_FILE.search(line)) and _READER.search(line, 0, found.start())
+        for line in lines
+    )
 
 
 def _guessed(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
@@ -134,12 +170,22 @@ def _guessed(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     ran = placeholders(plan)
     if ran:
         return Ending(
-            open_because=msg("it depends on what {programs} does, which is unknown here", programs=", ".join(ran))
+            open_because=msg(
+                "it depends on what {programs} does, which is unknown here", programs=", ".join(ran)
+            )
         )
-    names = next((each.argv[2:] for each in reversed(plan.commands) if each.program == calls.GUESSED), None)
-    if names is None or any(each.kind in {Need.MODULE, Need.COMMAND, Need.ARGUMENT} for each in said):
+    names = next(
+        (each.argv[2:] for each in reversed(plan.commands) if each.program == calls.GUESSED), None
+    )
+    if names is None or any(
+        each.kind in {Need.MODULE, Need.COMMAND, Need.ARGUMENT} for each in said
+    ):
         return None
-    return Ending(open_because=msg("a Python program depends on what {names} really does", names=", ".join(names)))
+    return Ending(
+        open_because=msg(
+            "a Python program depends on what {names} really does", names=", ".join(names)
+        )
+    )
 
 
 def _line_ends(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
@@ -161,7 +207,9 @@ def _limit(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 def _vllm_command(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     """The program vllm with another command than serve, without other errors."""
     called = next((each for each in reversed(plan.commands) if each.program == "vllm"), None)
-    word = next((word for word in called.argv[1:] if not word.startswith("-")), "") if called else ""
+    word = (
+        next((word for word in called.argv[1:] if not word.startswith("-")), "") if called else ""
+    )
     refused_word = _INVALID_CHOICE.search(plan.run.stderr)
     if called is None or not (refused_word or (word and not said and not plan.run.exit_status)):
         return None
@@ -169,11 +217,15 @@ def _vllm_command(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | Non
     fix = msg("write serve after vllm: {launch}", launch=launch)
     if not refused_word:
         fix = msg(
-            "write vllm serve in place of vllm {word}, which starts no server: {launch}", word=word, launch=launch
+            "write vllm serve in place of vllm {word}, which starts no server: {launch}",
+            word=word,
+            launch=launch,
         )
     elif _COMMAND_WORD.fullmatch(word):
         fix = msg(
-            "write vllm serve in place of vllm {word}, which vLLM does not know: {launch}", word=word, launch=launch
+            "write vllm serve in place of vllm {word}, which vLLM does not know: {launch}",
+            word=word,
+            launch=launch,
         )
     return Ending(fix, called.where)
 
@@ -198,7 +250,11 @@ def _refused(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     if not words or not refused(plan, words[-1]):
         return None
     where = deploy_sh.place(trace.stop(plan).line)
-    return Ending(fix=msg("remove that step if the server works without it"), where=where, open_because=_FEW_RIGHTS)
+    return Ending(
+        fix=msg("remove that step if the server works without it"),
+        where=where,
+        open_because=_FEW_RIGHTS,
+    )
 
 
 def _missing(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
@@ -238,10 +294,14 @@ def _traceback(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     of_a_stub = bool(frames) and _LIBRARY.search(frames[-1]["file"]) is not None
     if not raised or not (theirs or of_a_stub):
         return None
-    where = f"{theirs[-1]['file'].removeprefix(f'{plan.root}/')}:{theirs[-1]['line']}" if theirs else ""
+    where = (
+        f"{theirs[-1]['file'].removeprefix(f'{plan.root}/')}:{theirs[-1]['line']}" if theirs else ""
+    )
     open_because = _NOT_THE_REAL_ONE if of_a_stub else ""
     return Ending(
-        fix=msg("correct what raises {raised}", raised=raised[:200]), where=where, open_because=open_because
+        fix=msg("correct what raises {raised}", raised=raised[:200]),
+        where=where,
+        open_because=open_because,
     )
 
 
@@ -258,7 +318,12 @@ def _overwritten(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     """A test of MODEL_PATH after a line that changes it."""
     stop = trace.stop(plan)
     number = deploy_sh.overwriting_line(plan.script, contract.MODEL_PATH_VARIABLE)
-    if not plan.run.exit_status or not number or number > stop.line or not trace.asks(plan, _MODEL_PATH):
+    if (
+        not plan.run.exit_status
+        or not number
+        or number > stop.line
+        or not trace.asks(plan, _MODEL_PATH)
+    ):
         return None
     return Ending(own_model_path(number), deploy_sh.place(number))
 
@@ -270,7 +335,9 @@ def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     tests = _MODEL_PATH.search(deploy_sh.line_at(plan.script, stop.line))
     if not words or not plan.run.exit_status or (stop.line and not tests):
         return None
-    number = stop.line or deploy_sh.find_line(plan.script, [words[-1], contract.MODEL_PATH_VARIABLE])
+    number = stop.line or deploy_sh.find_line(
+        plan.script, [words[-1], contract.MODEL_PATH_VARIABLE]
+    )
     was = plan.model_path
     fix = msg(
         "correct the test that refuses MODEL_PATH: it was set to {model_path}, the folder of the weights",
@@ -286,7 +353,9 @@ def _other_devices(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | No
         return None
     if not (_OF_DEVICES.search(words[-1]) if words else trace.stopped_for_devices(plan)):
         return None
-    fix = msg("accept the NPUs that are there: their number and kind at the service are not documented")
+    fix = msg(
+        "accept the NPUs that are there: their number and kind at the service are not documented"
+    )
     return Ending(fix, open_because=_OTHER_MACHINE)
 
 
@@ -319,7 +388,9 @@ def _other_engine(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
         )
         depends = trace.asks(plan, question)
     else:
-        depends = not plan.run.exit_status and any(deploy_sh.runs(plan.script, name) for name in names)
+        depends = not plan.run.exit_status and any(
+            deploy_sh.runs(plan.script, name) for name in names
+        )
     if not depends:
         return None
     return Ending(install_engine(), deploy_sh.place(stop.line), open_because=unknown_engines(names))
@@ -336,7 +407,8 @@ def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     step = said if words else msg("find the command that fails ({shown} shows them)", shown=shown)
     where = deploy_sh.place(trace.stop(plan).line)
     return Ending(
-        fix=msg("{step}, so that the script reaches: {launch}", step=step, launch=contract.LAUNCH), where=where
+        fix=msg("{step}, so that the script reaches: {launch}", step=step, launch=contract.LAUNCH),
+        where=where,
     )
 
 

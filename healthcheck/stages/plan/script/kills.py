@@ -27,7 +27,9 @@ def lines(text: str) -> tuple[int, ...]:
         dict.fromkeys(
             script.line(command.start)
             for command in script.runs("kill", "xargs")
-            if _kills(command) and _runs(command.node, called) and _is_looked_up(command.node, found)
+            if _kills(command)
+            and _runs(command.node, called)
+            and _is_looked_up(command.node, found)
         )
     )
 
@@ -40,7 +42,9 @@ def _kills(command: Command) -> bool:
 def _runs(node: Node, called: set[str]) -> bool:
     """Whether the command is likely to run in a launch."""
     around = list(node.around())
-    uncalled = any(each.kind == "function_definition" and each.name not in called for each in around)
+    uncalled = any(
+        each.kind == "function_definition" and each.name not in called for each in around
+    )
     return not uncalled and all(each.kind != "case_item" for each in around)
 
 

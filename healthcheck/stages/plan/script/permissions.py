@@ -17,7 +17,9 @@ _REFUSED = re.compile(
 _PLACE = re.compile(r"(?<![\w.~/-])/[^\s:'\"‘’“”,;()]*")
 _OWN = re.compile(r"(?<![\w./~-])[\w.-]+/|\bkill: ")
 """A path relative to the submission's folder, or a process of another user."""
-_CHANGE = re.compile(r"\b(?:creat|open|touch|remov|mov|writ|chang|set|preserv|renam|Read-only)", re.IGNORECASE)
+_CHANGE = re.compile(
+    r"\b(?:creat|open|touch|remov|mov|writ|chang|set|preserv|renam|Read-only)", re.IGNORECASE
+)
 _CHANGES_FOLDER = re.compile(r": (?:cd|pushd): ")
 _DENIED = re.compile(r"(/[^'’\":\n]+)['’\"]?: Permission denied")
 _QUOTE = re.compile(r"(?:: |['‘’\"])+")
@@ -36,7 +38,11 @@ def refused(plan: LaunchPlan, line: str) -> bool:
 
 def refused_weights(plan: LaunchPlan, line: str) -> bool:
     """Whether a line reports a denied change below MODEL_PATH."""
-    return _REFUSED.search(line) is not None and _CHANGE.search(line) is not None and plan.model_path in line
+    return (
+        _REFUSED.search(line) is not None
+        and _CHANGE.search(line) is not None
+        and plan.model_path in line
+    )
 
 
 def limits_of_the_sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> frozenset[Complaint]:
@@ -48,10 +54,14 @@ def limits_of_the_sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> froz
     excused: set[Complaint] = set()
     if plan.observed.isolated:
         return frozenset()
-    denied = tuple(f"{name}/" for name in _DENIED.findall(plan.run.stderr) if not _is_shipped(plan, name))
+    denied = tuple(
+        f"{name}/" for name in _DENIED.findall(plan.run.stderr) if not _is_shipped(plan, name)
+    )
     elsewhere = False
     for each in said:
-        follows = f"{each.name}/".startswith(denied) or (elsewhere and not each.name.startswith("/"))
+        follows = f"{each.name}/".startswith(denied) or (
+            elsewhere and not each.name.startswith("/")
+        )
         if (follows and each.kind in {Need.FILE, Need.PERMISSION}) or _is_limit(plan, each):
             excused.add(each)
             elsewhere |= _CHANGES_FOLDER.search(each.text) is not None
@@ -61,7 +71,9 @@ def limits_of_the_sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> froz
 def is_refused(plan: LaunchPlan) -> bool:
     """Whether the last lines report an action that a sandbox without namespaces denied."""
     lines = [line for line in last_lines(plan.run) if "Permission denied" in line]
-    ours = [line for line in lines if any(_is_shipped(plan, name) for name in _QUOTE.split(line)[1:])]
+    ours = [
+        line for line in lines if any(_is_shipped(plan, name) for name in _QUOTE.split(line)[1:])
+    ]
     return not plan.observed.isolated and len(lines) > len(ours)
 
 
@@ -72,7 +84,13 @@ def _is_shipped(plan: LaunchPlan, name: str) -> bool:
 def _is_limit(plan: LaunchPlan, said: Complaint) -> bool:
     if said.kind not in {Need.FILE, Need.COMMAND, Need.PERMISSION}:
         return False
-    of_the_image = said.name.startswith(("/usr/bin/", "/usr/local/bin/", "/usr/local/Ascend/", "/bin/"))
+    of_the_image = said.name.startswith(
+        ("/usr/bin/", "/usr/local/bin/", "/usr/local/Ascend/", "/bin/")
+    )
     of_the_image |= is_of_the_image(plan, said)
     refused = said.kind is Need.PERMISSION or f"cannot create {said.name}" in said.text
-    return of_the_image or said.name in STUBBED - INSTALLED_ONLY or (refused and not _is_shipped(plan, said.name))
+    return (
+        of_the_image
+        or said.name in STUBBED - INSTALLED_ONLY
+        or (refused and not _is_shipped(plan, said.name))
+    )

@@ -46,8 +46,16 @@ def splits(text: str, variable: str) -> tuple[Split, ...]:
         return pasted
     arrays = _arrays(script, held)
     bare = [node for node in script.of(*_EXPANSIONS) if not _is_kept_whole(node)]
-    found = [Split(variable=node.name, line=script.line(node.start)) for node in bare if node.name in held]
-    found += [Split(variable=node.text[1:], line=script.line(node.start)) for node in bare if _of(node) in arrays]
+    found = [
+        Split(variable=node.name, line=script.line(node.start))
+        for node in bare
+        if node.name in held
+    ]
+    found += [
+        Split(variable=node.text[1:], line=script.line(node.start))
+        for node in bare
+        if _of(node) in arrays
+    ]
     return tuple(dict.fromkeys(sorted(found, key=lambda split: split.line)))
 
 
@@ -65,7 +73,10 @@ def quoting(text: str, variable: str) -> tuple[Edit, ...]:
     for node in script.of(*_EXPANSIONS):
         if node.name not in held or _is_kept_whole(node):
             continue
-        word = next((word for word in words.values() if word.start <= node.start and node.end <= word.end), None)
+        word = next(
+            (word for word in words.values() if word.start <= node.start and node.end <= word.end),
+            None,
+        )
         option, equals, value = word.text.partition("=") if word else ("", "", "")
         start = word.start + len(option) + 1 if word and equals else node.start
         value = value if equals else word.text if word else ""
@@ -118,7 +129,9 @@ def _of(expansion: Node) -> str:
 
 def _runs_first(node: Node, value: Node) -> bool:
     """Whether a command substitution uses the expansion, so that the assignment gets only its output."""
-    return any(each.kind == "command_substitution" and each.start >= value.start for each in node.around())
+    return any(
+        each.kind == "command_substitution" and each.start >= value.start for each in node.around()
+    )
 
 
 def _built(script: Script, built: dict[str, Node]) -> Iterator[Split]:
@@ -142,7 +155,10 @@ def _run_as_text(script: Script, held: frozenset[str]) -> Iterator[Split]:
             if node.kind == "raw_string":
                 names = [name for name in held if name in node.text][:MOST_NAMES]
                 inner = (split for name in names for split in splits(node.text.strip("'"), name))
-                yield from (Split(variable=each.variable, line=line + each.line - 1, pasted=True) for each in inner)
+                yield from (
+                    Split(variable=each.variable, line=line + each.line - 1, pasted=True)
+                    for each in inner
+                )
             elif _BETWEEN_WORDS.search("".join(each.text for each in node.below("string_content"))):
                 used = (each for each in node.below(*_EXPANSIONS) if each.name in held)
                 yield from (
@@ -167,7 +183,9 @@ def _is_kept_whole(node: Node) -> bool:
     """Whether the context of an expansion protects its value from splitting at blanks."""
     inner = node
     for around in node.around():
-        if around.kind in {"string", "heredoc_body"} or (around.kind == "test_command" and around.text[:2] == "[["):
+        if around.kind in {"string", "heredoc_body"} or (
+            around.kind == "test_command" and around.text[:2] == "[["
+        ):
             return True
         if around.kind == "case_statement" and inner.role == "value":
             return True

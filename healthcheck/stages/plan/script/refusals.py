@@ -35,7 +35,9 @@ _SIGNALS = ("timeout ", "kill ")
 _KILL = re.compile(rf"\bkill: .*{re.escape(os.strerror(NO_OTHERS))}")
 """What a shell says of a signal that the sandbox refused."""
 NAMESPACES = msg("allow user namespaces, which settles it ({in_docker})", in_docker=IN_DOCKER)
-_SETTLES = msg("{namespaces}; or {settled_later}", namespaces=NAMESPACES, settled_later=SETTLED_LATER)
+_SETTLES = msg(
+    "{namespaces}; or {settled_later}", namespaces=NAMESPACES, settled_later=SETTLED_LATER
+)
 
 
 def cautious(plan: LaunchPlan, findings: Iterable[Finding]) -> Findings:
@@ -86,7 +88,12 @@ def _reasons(plan: LaunchPlan) -> Iterator[str]:
 
 def _reason(needs: str, where: str, line: str) -> str:
     who = where or msg("a program")
-    return msg("{who} needs {needs}, which this sandbox refuses: “{line}”", who=who, needs=needs, line=line[:200])
+    return msg(
+        "{who} needs {needs}, which this sandbox refuses: “{line}”",
+        who=who,
+        needs=needs,
+        line=line[:200],
+    )
 
 
 def _place(plan: LaunchPlan, line: str) -> str:

@@ -26,13 +26,17 @@ def edits(text: str, place: str, status: int) -> tuple[Edit, ...]:
     if command is None or sign is None or "\r" in text:
         return ()
     if command.words[0].text == "exec":
-        start = sign.start() if text[sign.end() :].partition("\n")[0].strip() == "" else sign.end() - 1
+        start = (
+            sign.start() if text[sign.end() :].partition("\n")[0].strip() == "" else sign.end() - 1
+        )
         return (replaced(contract.ENTRY_POINT, text, start, sign.end(), ""),)
     if any(True for _ in script.runs(*_FORGET)) or command.node.inside(
         "subshell", "function_definition", "pipeline"
     ):
         return ()
-    return _waiting(script, deploy_sh.ending_lines(text, deploy_sh.line_number(place), status), status)
+    return _waiting(
+        script, deploy_sh.ending_lines(text, deploy_sh.line_number(place), status), status
+    )
 
 
 def _waiting(script: Script, ends: tuple[int, ...], status: int) -> tuple[Edit, ...]:
@@ -45,7 +49,9 @@ def _waiting(script: Script, ends: tuple[int, ...], status: int) -> tuple[Edit, 
         return (replaced(contract.ENTRY_POINT, script.text, first.start, last.end, "wait"),)
     if status:
         return ()
-    return (inserted_below(contract.ENTRY_POINT, len(script.text.rstrip("\n").split("\n")), "wait"),)
+    return (
+        inserted_below(contract.ENTRY_POINT, len(script.text.rstrip("\n").split("\n")), "wait"),
+    )
 
 
 def without_limit(text: str, place: str) -> tuple[Edit, ...]:

@@ -107,12 +107,21 @@ def _complaints(stderr: str, text: str) -> Iterator[Complaint]:
             continue
         located = _LOCATED.match(line)
         rest = located["rest"] if located else line
-        number = int(located["line"]) if located and located["file"].endswith(contract.ENTRY_POINT) else 0
+        number = (
+            int(located["line"])
+            if located and located["file"].endswith(contract.ENTRY_POINT)
+            else 0
+        )
         place = f"{located['file'].rpartition('/')[2]}:{located['line']}" if located else ""
         guarded = "||" in deploy_sh.line_at(text, number)
-        matches = ((kind, re.match(form, rest)) for kind, form in (_LOCATED_TEXTS if located else _ELSEWHERE_TEXTS))
+        matches = (
+            (kind, re.match(form, rest))
+            for kind, form in (_LOCATED_TEXTS if located else _ELSEWHERE_TEXTS)
+        )
         if found := next(((kind, match["name"]) for kind, match in matches if match), None):
-            yield Complaint(kind=found[0], name=found[1].strip("'\"‘’"), where=place, text=line, guarded=guarded)
+            yield Complaint(
+                kind=found[0], name=found[1].strip("'\"‘’"), where=place, text=line, guarded=guarded
+            )
 
 
 def last_lines(run: ShellRun) -> list[str]:
@@ -128,5 +137,7 @@ def error_line(run: ShellRun) -> str:
 
 
 def _lines_said(run: ShellRun) -> list[str]:
-    text = without_secrets(run.stderr.strip() or run.stdout.strip())  # before lines are split and cut
+    text = without_secrets(
+        run.stderr.strip() or run.stdout.strip()
+    )  # before lines are split and cut
     return [line.strip()[:200] for line in text.splitlines() if line.strip()]

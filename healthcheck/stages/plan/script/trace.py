@@ -13,7 +13,9 @@ from healthcheck.stages.plan.script import deploy_sh
 from healthcheck.stages.repo import shell
 from healthcheck.stages.repo.shell import Node
 
-_TRACED = re.compile(r"^\+{1,50}(?P<file>[^+:\n][^:\n]*):(?P<line>\d{1,9}): (?P<command>\S.*)$", re.MULTILINE)
+_TRACED = re.compile(
+    r"^\+{1,50}(?P<file>[^+:\n][^:\n]*):(?P<line>\d{1,9}): (?P<command>\S.*)$", re.MULTILINE
+)
 """A command as bash prints it for stubs/trace.sh. The script can forge such lines; they only select a line."""
 _QUOTED_TEST = re.compile(r"'([][!])'")
 """A bracket or "!" of a test, which bash quotes."""
@@ -26,14 +28,23 @@ _NAME = re.compile(r"(?<![\w-])[A-Za-z_]\w*|\$\{?#|\$\{?[1-9@*]")
 _LOOPS = ("for_statement", "while_statement")
 _BLOCKS = (*_LOOPS, "c_style_for_statement", "function_definition")
 _GIVES = ("variable_assignment", "for_statement", "function_definition")
-_LISTS = ("command", "declaration_command", "variable_assignments", "list", "pipeline", "redirected_statement")
+_LISTS = (
+    "command",
+    "declaration_command",
+    "variable_assignments",
+    "list",
+    "pipeline",
+    "redirected_statement",
+)
 DEVICES = re.compile(r"npu-smi|/dev/davinci|device_count")
 """Queries for the NPUs of a machine."""
 ARGUMENTS = re.compile(r"\$(?:[1-9#]|\{(?:[1-9#]|[1-9]:?-)\})")
 """An argument without a usable default, or the number of arguments."""
 _ASKS_ARGUMENTS = re.compile(r"\$\{?[#@*1-9]|\bgetopts\b")
 _EMPTY = re.compile(r"|\$\{\w+:?-\}")
-INPUT = re.compile(r"(?:^|[;&({!]|\b(?:if|then|do|else))\s*(?:IFS=\S*\s+)?(?:read\b|select\s+\w+\s+in\b)(?!.*<)")
+INPUT = re.compile(
+    r"(?:^|[;&({!]|\b(?:if|then|do|else))\s*(?:IFS=\S*\s+)?(?:read\b|select\s+\w+\s+in\b)(?!.*<)"
+)
 
 
 def traced(text: str, root: str, kit: str) -> tuple[TracedCommand, ...]:
@@ -86,7 +97,9 @@ def stopped_for_devices(plan: LaunchPlan) -> bool:
 def tested_variable(plan: LaunchPlan) -> str:
     """The variable without a value that the last line tests; "" if there is none."""
     line = stop(plan).line
-    return next((name for name, number in deploy_sh.tested_variables(plan.script) if number == line), "")
+    return next(
+        (name for name, number in deploy_sh.tested_variables(plan.script) if number == line), ""
+    )
 
 
 def _made_of(text: str, source: re.Pattern[str]) -> set[str]:
@@ -95,7 +108,9 @@ def _made_of(text: str, source: re.Pattern[str]) -> set[str]:
     code = script.without("comment")
     gives = (node for node in script.nodes if node.kind in _GIVES or node.name in {"read", "set"})
     giving = ((unit, list(nodes)) for unit, nodes in itertools.groupby(gives, _unit))
-    units = [(code[unit.start : unit.end], _goes_over_arguments(unit), nodes) for unit, nodes in giving]
+    units = [
+        (code[unit.start : unit.end], _goes_over_arguments(unit), nodes) for unit, nodes in giving
+    ]
     others = {name for _, skipped, nodes in units if not skipped for name in _filled(nodes)}
     names: set[str] = set()
     for part, skipped, nodes in units:
@@ -119,7 +134,9 @@ def _given(node: Node) -> set[str]:
 def _filled(nodes: list[Node]) -> set[str]:
     """Names whose assigned values are never empty."""
     values = [(node.name, node.part("value")) for node in nodes if node.kind in _GIVES]
-    empty = {name for name, value in values if not value or _EMPTY.fullmatch(value.text.strip("\"'"))}
+    empty = {
+        name for name, value in values if not value or _EMPTY.fullmatch(value.text.strip("\"'"))
+    }
     return {name for node in nodes for name in _given(node)} - empty
 
 

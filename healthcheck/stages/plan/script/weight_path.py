@@ -61,7 +61,9 @@ def _in_file(name: str, number: int, line: str, literal: str) -> Misnamed:
             line=line,
         )
         fix = msg(
-            "write {meant} in place of {literal}", meant=f"%(ENV_{contract.MODEL_PATH_VARIABLE})s", literal=literal
+            "write {meant} in place of {literal}",
+            meant=f"%(ENV_{contract.MODEL_PATH_VARIABLE})s",
+            literal=literal,
         )
         return Misnamed(seen=seen, fix=fix, where=f"{name}:{number}")
     key, _, value = (part.strip() for part in line.partition(":"))
@@ -70,7 +72,9 @@ def _in_file(name: str, number: int, line: str, literal: str) -> Misnamed:
         option = f"--{key.lstrip('- ').replace('_', '-')}"
         given = value.strip("\"'")
         fix = msg(
-            'remove that line, and add {option} "{value}" to the command in deploy.sh', option=option, value=given
+            'remove that line, and add {option} "{value}" to the command in deploy.sh',
+            option=option,
+            value=given,
         )
     seen = msg(
         "“{line}”: a configuration file is read as it is, and nothing expands {literal} there",
@@ -86,7 +90,10 @@ def _here_documents(plan: LaunchPlan) -> Iterator[Misnamed]:
         start = next(node.below("heredoc_start"), None)
         word = start.text.strip("'\"\\") if start else ""
         if start and start.text != word and _LITERAL.search(node.text):
-            seen = msg("the quotes in <<{quoted} keep the shell from expanding $MODEL_PATH", quoted=start.text)
+            seen = msg(
+                "the quotes in <<{quoted} keep the shell from expanding $MODEL_PATH",
+                quoted=start.text,
+            )
             fix = msg("write <<{word} in place of <<{quoted}", word=word, quoted=start.text)
             yield Misnamed(seen=seen, fix=fix, where=deploy_sh.place(script.line(start.start)))
 
@@ -118,10 +125,13 @@ def _escaped(plan: LaunchPlan) -> Iterator[Misnamed]:
     for number, line in deploy_sh.code_lines(plan.script):
         if f"\\${_NAME}" in line or f"\\${{{_NAME}}}" in line:
             seen = msg(
-                "the backslash keeps the shell from expanding $MODEL_PATH: “{line}”", line=line.strip()[:200]
+                "the backslash keeps the shell from expanding $MODEL_PATH: “{line}”",
+                line=line.strip()[:200],
             )
             yield Misnamed(
-                seen=seen, fix=msg("remove the backslash before $MODEL_PATH"), where=deploy_sh.place(number)
+                seen=seen,
+                fix=msg("remove the backslash before $MODEL_PATH"),
+                where=deploy_sh.place(number),
             )
 
 
@@ -148,5 +158,7 @@ def _word(plan: LaunchPlan) -> tuple[int, str]:
             start = max(line.rfind(sign, 0, found.start()) for sign in " \t=(") + 1
             before = line[start : found.start()].strip("\"'")
             if before and "$" not in before[-1:]:
-                return number, line[start : found.start()] + (_WORD.match(line, found.start()) or found)[0]
+                return number, line[start : found.start()] + (
+                    _WORD.match(line, found.start()) or found
+                )[0]
     return 0, ""

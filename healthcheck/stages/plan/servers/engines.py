@@ -48,8 +48,16 @@ class Engine:
     grammar: Grammar = field(default_factory=Grammar)
 
 
-_SHORT_LLAMA = {"-m": "model", "-a": "alias", "-c": "ctx-size", "-t": "threads", "-ngl": "n-gpu-layers"}
-_SGLANG_SWITCHES = frozenset({"trust-remote-code", "disable-radix-cache", "enable-metrics", "is-embedding"})
+_SHORT_LLAMA = {
+    "-m": "model",
+    "-a": "alias",
+    "-c": "ctx-size",
+    "-t": "threads",
+    "-ngl": "n-gpu-layers",
+}
+_SGLANG_SWITCHES = frozenset(
+    {"trust-remote-code", "disable-radix-cache", "enable-metrics", "is-embedding"}
+)
 _BIND = {"-b": "bind", "-w": "workers", "-k": "worker-class", "-t": "timeout", "-c": "config"}
 _WebServer = functools.partial(Engine, api=Api.UNKNOWN, model_options=(), name_is="?")
 """A web server; the submission's own code or configuration makes it a model server."""
@@ -160,7 +168,12 @@ def find_engine(argv: tuple[str, ...]) -> tuple[Engine, tuple[str, ...]]:
         for program in each.programs:
             parts, at = tuple(program.split()), int(program.startswith("-m "))
             here = words[at : at + len(parts)]
-            below = at and len(parts) == len(here) == 2 and here[0] == "-m" and here[1].startswith(f"{parts[1]}.")
+            below = (
+                at
+                and len(parts) == len(here) == 2
+                and here[0] == "-m"
+                and here[1].startswith(f"{parts[1]}.")
+            )
             if (here == parts or below) and len(program) > len(best):
                 best, engine, skipped = program, each, at + len(parts)
     return engine, words[skipped:]

@@ -49,7 +49,9 @@ def missing(line: CommandLine, options: Mapping[str, str], record: Record) -> It
     """
     for name in sorted(_FILE_OPTIONS & options.keys()):
         value = options[name]
-        template = name == "chat-template" and (any(sign in value for sign in "{}\n") or not _PATH.search(value))
+        template = name == "chat-template" and (
+            any(sign in value for sign in "{}\n") or not _PATH.search(value)
+        )
         if value and not template and UNRESOLVED not in value and value not in record.paths:
             yield line.spelled.get(name, f"--{name} {value}")
     for name, model in _models(line, options, record):
@@ -69,18 +71,28 @@ def on_the_hub(line: CommandLine, options: Mapping[str, str], record: Record) ->
     """The options with the name of a model on a hub instead of an existing folder."""
     for name, model in _models(line, options, record):
         # A name with a dot and without a slash is a Python class (pkg.Proposer).
-        bare = name.startswith(_DRAFT) and model not in _OWN_DRAFTS and not re.search(r"[./]", model)
+        bare = (
+            name.startswith(_DRAFT) and model not in _OWN_DRAFTS and not re.search(r"[./]", model)
+        )
         if (_HUB.fullmatch(model) or bare) and not _PLACEHOLDER.search(model):
             yield f"--{name} {model}"
 
 
-def code(engine: str, line: CommandLine, options: Mapping[str, str], record: Record, place: str) -> Iterator[str]:
+def code(
+    engine: str, line: CommandLine, options: Mapping[str, str], record: Record, place: str
+) -> Iterator[str]:
     """The options of vLLM with Python code at a place ("" for missing code), each once with the code's name."""
     found: dict[str, None] = {}
     for name in sorted(_CODE_OPTIONS & options.keys()) if engine == "vllm" else ():
         for word in line.lists.get(name) or options[name].split():
-            named = _MODULE_IN_JSON.findall(options[name]) if options[name].startswith("{") else [word]
-            here = (each for each in named if NAMED.fullmatch(each) and record.modules.get(each, "") == place)
+            named = (
+                _MODULE_IN_JSON.findall(options[name]) if options[name].startswith("{") else [word]
+            )
+            here = (
+                each
+                for each in named
+                if NAMED.fullmatch(each) and record.modules.get(each, "") == place
+            )
             found |= {f"--{name} {each}": None for each in here}
     yield from found
 
@@ -95,7 +107,9 @@ def left_out(
                 yield spelled, place.removeprefix(LEFT_OUT)
 
 
-def _models(line: CommandLine, options: Mapping[str, str], record: Record) -> Iterator[tuple[str, str]]:
+def _models(
+    line: CommandLine, options: Mapping[str, str], record: Record
+) -> Iterator[tuple[str, str]]:
     """Missing models with their option."""
     for name in sorted(_MODEL_OPTIONS & options.keys()):
         for word in line.lists.get(name) or (options[name],):

@@ -106,7 +106,9 @@ def _split(word: str, grammar: Grammar) -> tuple[str, str, str]:
     base, dot, rest = head.partition(".")
     if base in grammar.short:
         return f"{grammar.short[base]}{dot}{rest}", equals, value
-    glued = next((s for s in grammar.short if len(s) == 2 and head.startswith(s) and head[2:].isdigit()), "")
+    glued = next(
+        (s for s in grammar.short if len(s) == 2 and head.startswith(s) and head[2:].isdigit()), ""
+    )
     if glued:
         return grammar.short[glued], "=", head[2:]
     return head.lstrip("-"), equals, value
@@ -120,7 +122,11 @@ def _values(name: str, rest: Sequence[str], grammar: Grammar) -> list[str]:
         end = next((i for i, word in enumerate(rest) if _is_option(word)), len(rest))
         return list(rest[:end])
     known = name.split(".", maxsplit=1)[0] in grammar.valued or _VALUED.match(name)
-    if not rest or (_is_option(rest[0]) and not rest[0].startswith("-{")) or (not known and _SWITCH.match(name)):
+    if (
+        not rest
+        or (_is_option(rest[0]) and not rest[0].startswith("-{"))
+        or (not known and _SWITCH.match(name))
+    ):
         return []
     return [rest[0]]
 
@@ -132,7 +138,9 @@ def vllm_grammar() -> Grammar:
     The catalogues are read as plain JSON because the sandbox, which needs them too, has only the standard library.
     """
     files = sorted(DATA.glob("vllm-*.json"))
-    options: list[dict[str, Any]] = [each for file in files for each in json.loads(file.read_bytes())["options"]]
+    options: list[dict[str, Any]] = [
+        each for file in files for each in json.loads(file.read_bytes())["options"]
+    ]
     named = [(flag, option) for option in options for flag in option["flags"]]
     names = [(flag[2:], option) for flag, option in named if flag.startswith("--")]
     switches = frozenset(name for name, option in names if option["kind"] == "switch")

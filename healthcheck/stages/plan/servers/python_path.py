@@ -25,7 +25,11 @@ _PLACES = {"package_dir", "py_modules"}
 
 
 def found(
-    argv: Sequence[str], env: Mapping[str, str], cwd: str, texts: Iterable[str], earlier: Sequence[Record]
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    cwd: str,
+    texts: Iterable[str],
+    earlier: Sequence[Record],
 ) -> dict[str, str]:
     """The dotted names ("package.module.Class", "package.module:Class") whose module exists, with its folder.
 
@@ -40,8 +44,12 @@ def found(
     for place in projects:
         folders += [place] if place in left_out else [place, f"{place}/src"]
     places = [*((folder, folder) for folder in folders), (cwd, BESIDE)]
-    places += [(f"{place}/src", f"{LEFT_OUT}{place}/setup.py:{line}") for place, line in left_out.items()]
-    here = {word: next((name for folder, name in places if _has(folder, word)), "") for word in words}
+    places += [
+        (f"{place}/src", f"{LEFT_OUT}{place}/setup.py:{line}") for place, line in left_out.items()
+    ]
+    here = {
+        word: next((name for folder, name in places if _has(folder, word)), "") for word in words
+    }
     return {word: name for word, name in here.items() if name}
 
 
@@ -53,7 +61,9 @@ def _has(folder: str, word: str) -> bool:
 
 def _projects(earlier: Sequence[Record]) -> list[str]:
     """The folders of projects that pip commands install."""
-    asked = [(each.cwd, pip_words.to_install(each.argv[0], each.argv[1:]) or ()) for each in earlier]
+    asked = [
+        (each.cwd, pip_words.to_install(each.argv[0], each.argv[1:]) or ()) for each in earlier
+    ]
     words = [(cwd, word) for cwd, words in asked for word in words]
     places = [
         os.path.normpath(os.path.join(cwd, word.partition("[")[0]))

@@ -15,7 +15,13 @@ from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.stages.plan.records import Api, Front, Origin, PortSource, ServerCommand
 from healthcheck.stages.plan.servers import mindie, named_files
-from healthcheck.stages.plan.servers.engines import EVERYWHERE, Engine, by_variable, find_engine, grammar_of
+from healthcheck.stages.plan.servers.engines import (
+    EVERYWHERE,
+    Engine,
+    by_variable,
+    find_engine,
+    grammar_of,
+)
 from healthcheck.stages.plan.servers.fronts import litellm, nginx
 from healthcheck.stages.plan.servers.options import UNRESOLVED, CommandLine, opposite, parse
 from healthcheck.stages.plan.servers.python_path import BESIDE
@@ -25,10 +31,21 @@ from healthcheck.system.yaml_text import YamlBoundError
 from healthcheck.text.messages import Message, msg
 
 _LISTEN = re.compile(r"(?:listen|bind)\s+(?:\S*:)?(\d{2,5})\b")
-_POOLING_TASKS = {"embed", "embedding", "classify", "score", "reward", "pooling", "encode", "token_classify"}
+_POOLING_TASKS = {
+    "embed",
+    "embedding",
+    "classify",
+    "score",
+    "reward",
+    "pooling",
+    "encode",
+    "token_classify",
+}
 _OPEN_ENDED = re.compile(r":path|<path:|\{tail|\.\*|\.\+|<unresolved:")
 """A route that matches any path, or an unknown route."""
-_ENGINE_MODULES = re.compile(r"^(LLM|AsyncLLM|AsyncLLMEngine|LLMEngine|AsyncEngineArgs|EngineArgs|Llama|Engine)$")
+_ENGINE_MODULES = re.compile(
+    r"^(LLM|AsyncLLM|AsyncLLMEngine|LLMEngine|AsyncEngineArgs|EngineArgs|Llama|Engine)$"
+)
 
 
 def server_of(record: Record, loaded: Sequence[str]) -> ServerCommand:
@@ -57,21 +74,27 @@ def _as_front(server: ServerCommand, record: Record) -> ServerCommand:
             return replace(server, front=reading.front, port=None, port_source=unknown)
         listener = reading.listener
         source = PortSource(kind=Origin.FILE, text=f"listen {listener.port}", where=listener.place)
-        return replace(server, front=reading.front, host=listener.host, port=listener.port, port_source=source)
+        return replace(
+            server, front=reading.front, host=listener.host, port=listener.port, port_source=source
+        )
     if server.engine == "proxy":
         reason = msg("the kit does not read the configuration of {program}", program=program)
         return replace(server, front=Front(kind=program, unknown=reason))
     return server
 
 
-def _by_options(record: Record, engine: Engine, argv: tuple[str, ...], loaded: Sequence[str]) -> ServerCommand:
+def _by_options(
+    record: Record, engine: Engine, argv: tuple[str, ...], loaded: Sequence[str]
+) -> ServerCommand:
     """The server that its command line, its --config file and its environment describe."""
     routes = tuple(word.removeprefix("#route ") for word in argv if word.startswith("#route "))
     written = tuple(word for word in argv if not word.startswith("#route "))
     argv = tuple(word.rstrip("\r") for word in written)
     line = parse(argv, grammar_of(engine))
     config = _config(engine, line, record)
-    from_file = {name: value for name, value in config.values.items() if opposite(name) not in line.options}
+    from_file = {
+        name: value for name, value in config.values.items() if opposite(name) not in line.options
+    }
     options = {**from_file, **line.options}
     model = _model(engine, line, options, record)
     port, port_source = _port(engine, line, config, record)
@@ -116,12 +139,18 @@ def _app(record: Record, engine: Engine, loaded: Sequence[str]) -> ServerCommand
     call = json_text.load(record.argv[1]) if len(record.argv) > 1 else {}
     found = call if isinstance(call, dict) else {}
     routes, given = found.get("routes"), found.get("options")
-    written = {str(k).replace("_", "-"): str(v) for k, v in given.items()} if isinstance(given, dict) else {}
+    written = (
+        {str(k).replace("_", "-"): str(v) for k, v in given.items()}
+        if isinstance(given, dict)
+        else {}
+    )
     options = {name: value.rstrip("\r") for name, value in written.items()}
     text = options.get("port")
     by_call = PortSource(kind=Origin.OPTION, text=f"port={text}")
     port, source = _number(text, by_call) if text else (engine.port, _default(engine))
-    shown = ", ".join(f"{name}={options[name]}" for name in ("host", "port") if name in options)[:NAME_CHARACTERS]
+    shown = ", ".join(f"{name}={options[name]}" for name in ("host", "port") if name in options)[
+        :NAME_CHARACTERS
+    ]
     call_text = f"{engine.name if engine.programs else record.argv[0].partition(':')[2]}({shown})"
     return ServerCommand(
         engine=engine.name,
@@ -134,7 +163,9 @@ def _app(record: Record, engine: Engine, loaded: Sequence[str]) -> ServerCommand
         port=port,
         port_source=source,
         host=options.get("host") or engine.host,
-        carriage_returns=tuple((name, options[name]) for name, value in written.items() if value.endswith("\r")),
+        carriage_returns=tuple(
+            (name, options[name]) for name, value in written.items() if value.endswith("\r")
+        ),
         options=options,
     )
 
@@ -199,10 +230,19 @@ def _plain(value: JsonValue) -> str:
 
 
 def _line_of(text: str, key: str) -> int:
-    return next((n for n, line in enumerate(text.splitlines(), 1) if line.strip(" \t\"'{,").startswith(key)), 1)
+    return next(
+        (
+            n
+            for n, line in enumerate(text.splitlines(), 1)
+            if line.strip(" \t\"'{,").startswith(key)
+        ),
+        1,
+    )
 
 
-def _model(engine: Engine, line: CommandLine, options: Mapping[str, str], record: Record) -> str | None:
+def _model(
+    engine: Engine, line: CommandLine, options: Mapping[str, str], record: Record
+) -> str | None:
     """The model as written in the command, the file or the environment."""
     if engine.positional_model and line.positional:
         return line.positional[0]
@@ -226,7 +266,9 @@ def _resolved(model: str, record: Record) -> str:
     return model
 
 
-def _port(engine: Engine, line: CommandLine, config: _Config, record: Record) -> tuple[int | None, PortSource]:
+def _port(
+    engine: Engine, line: CommandLine, config: _Config, record: Record
+) -> tuple[int | None, PortSource]:
     if engine.name == "vllm" and ("uds" in line.options or "uds" in config.values):
         return None, PortSource(kind=Origin.OPTION, text=line.spelled.get("uds", "--uds"))
     given = _given_port(engine, line, config, record)
@@ -277,7 +319,12 @@ def _number(value: str, source: PortSource) -> tuple[int | None, PortSource]:
 
 
 def _host(
-    engine: Engine, options: Mapping[str, str], line: CommandLine, env: Mapping[str, str], *, unread: str
+    engine: Engine,
+    options: Mapping[str, str],
+    line: CommandLine,
+    env: Mapping[str, str],
+    *,
+    unread: str,
 ) -> str | None:
     if given := next(filter(None, map(options.get, engine.host_options)), None):
         return given
@@ -290,7 +337,9 @@ def _host(
     return variable[1] if variable else engine.host
 
 
-def _names(engine: Engine, line: CommandLine, options: Mapping[str, str], model: str | None) -> tuple[str, ...]:
+def _names(
+    engine: Engine, line: CommandLine, options: Mapping[str, str], model: str | None
+) -> tuple[str, ...]:
     """The served model names, including the engine's default; empty if unknown."""
     for name in engine.name_options:
         if name in line.options:
@@ -301,7 +350,11 @@ def _names(engine: Engine, line: CommandLine, options: Mapping[str, str], model:
         return ()
     if engine.name_is == "model":
         return (model,)
-    return (os.path.basename(model.rstrip("/")),) if engine.name_is == "basename" else (engine.name_is,)
+    return (
+        (os.path.basename(model.rstrip("/")),)
+        if engine.name_is == "basename"
+        else (engine.name_is,)
+    )
 
 
 def _key(engine: Engine, options: Mapping[str, str], environment: Mapping[str, str]) -> str | None:
@@ -318,11 +371,15 @@ def _key(engine: Engine, options: Mapping[str, str], environment: Mapping[str, s
 
 
 def _api(engine: Engine, options: Mapping[str, str], routes: tuple[str, ...]) -> Api:
-    if {"headless", "grpc"} & options.keys() or options.get("api-server-count", "1").lstrip("-0") == "":
+    if {"headless", "grpc"} & options.keys() or options.get("api-server-count", "1").lstrip(
+        "-0"
+    ) == "":
         return Api.HEADLESS
     task = options.get("task", "").lower()
     if task in _POOLING_TASKS or options.get("runner") == "pooling" or "convert" in options:
-        return Api.EMBEDDING if options.get("convert", "embed") not in {"none", "auto"} else engine.api
+        return (
+            Api.EMBEDDING if options.get("convert", "embed") not in {"none", "auto"} else engine.api
+        )
     if "is-embedding" in options or "embedding" in options or "embeddings" in options:
         return Api.EMBEDDING
     if routes and engine.api is Api.UNKNOWN:

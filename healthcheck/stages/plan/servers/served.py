@@ -29,7 +29,11 @@ def line_of(plan: LaunchPlan, *needles: str) -> str:
 
 def unresolved(plan: LaunchPlan, expected: str, what: str) -> Finding:
     server = served(plan)
-    seen = msg("the dry run could not determine {what}; recorded: {quoted}", what=what, quoted=server.command)
+    seen = msg(
+        "the dry run could not determine {what}; recorded: {quoted}",
+        what=what,
+        quoted=server.command,
+    )
     return warn(expected=expected, seen=seen, fix=SETTLED_LATER, where=server.where)
 
 

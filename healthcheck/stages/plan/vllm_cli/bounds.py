@@ -30,11 +30,14 @@ class Beyond:
 
 def outside(number: float, limits: tuple[float | None, ...]) -> Beyond | None:
     """What is said of a number beyond its limits; None within them, and without any."""
-    bounds = [(*bound, limit) for bound, limit in zip(_BOUNDS, limits, strict=False) if limit is not None]
+    bounds = [
+        (*bound, limit) for bound, limit in zip(_BOUNDS, limits, strict=False) if limit is not None
+    ]
     if all(holds(number, limit) for holds, _, _, limit in bounds):
         return None
     named = reduce(
-        lambda low, high: msg("{low} and {high}", low=low, high=high), (says(limit) for _, says, _, limit in bounds)
+        lambda low, high: msg("{low} and {high}", low=low, high=high),
+        (says(limit) for _, says, _, limit in bounds),
     )
     _, _, step, limit = min(bounds, key=lambda bound: abs(bound[2]))
     return Beyond(limits=named, good=limit + step)

@@ -142,7 +142,9 @@ class Catalogue:
 def versions() -> tuple[str, ...]:
     """The catalogued releases, oldest first."""
     names = (entry.name for entry in DATA.iterdir())
-    found = (name.removeprefix(PREFIX).removesuffix(SUFFIX) for name in names if name.startswith(PREFIX))
+    found = (
+        name.removeprefix(PREFIX).removesuffix(SUFFIX) for name in names if name.startswith(PREFIX)
+    )
     return tuple(sorted(found, key=_release))
 
 

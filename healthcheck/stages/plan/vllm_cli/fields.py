@@ -99,7 +99,10 @@ def _unknown(name: str, key: str, keys: tuple[str, ...]) -> Reason:
     if near:
         meant = msg("write {near}, or take {key} out", near=repr(near[0]), key=shown)
     return msg(
-        "a key that {name} has ({known}, …), not {key}", name=name, known=", ".join(keys[:8]), key=shown
+        "a key that {name} has ({known}, …), not {key}",
+        name=name,
+        known=", ".join(keys[:8]),
+        key=shown,
     ), meant
 
 
@@ -107,12 +110,18 @@ def _takes(field: Field, value: JsonValue) -> bool:
     kind = _kind(value)
     if isinstance(value, str) and kind not in field.takes:
         kind = JsonKind.TEXT
-    return not field.takes or (kind in field.takes and (kind is not JsonKind.TEXT or _is_choice(str(value), field)))
+    return not field.takes or (
+        kind in field.takes and (kind is not JsonKind.TEXT or _is_choice(str(value), field))
+    )
 
 
 def _is_choice(text: str, field: Field) -> bool:
     """Whether a text is a choice; of some, vLLM takes any mixture of capitals."""
-    return not field.choices or text in field.choices or {text.lower(), text.upper()} <= {*field.choices}
+    return (
+        not field.choices
+        or text in field.choices
+        or {text.lower(), text.upper()} <= {*field.choices}
+    )
 
 
 def _kind(value: JsonValue) -> JsonKind:
@@ -138,7 +147,9 @@ def _wrong(path: str, value: JsonValue, field: Field) -> Reason:
     by_letters = {choice.casefold(): choice for choice in reversed(field.choices)}
     shown = _shown(value)
     if not field.choices:
-        kinds = reduce(lambda one, other: msg("{one} or {other}", one=one, other=other), _in_words(field))
+        kinds = reduce(
+            lambda one, other: msg("{one} or {other}", one=one, other=other), _in_words(field)
+        )
         return msg("{name} as {kind}", name=path, kind=kinds), msg(
             "write {good} in place of {key}", good=kinds, key=shown
         )

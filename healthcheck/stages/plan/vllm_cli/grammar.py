@@ -94,7 +94,9 @@ def parse(argv: tuple[str, ...], catalogue: Catalogue) -> Parsed:
     """Parse an argument vector (without `vllm serve`); never raises."""
     splitter = _Splitter(argv, catalogue)
     splitter.split()
-    return Parsed(model=splitter.model, arguments=tuple(splitter.arguments), problems=tuple(splitter.problems))
+    return Parsed(
+        model=splitter.model, arguments=tuple(splitter.arguments), problems=tuple(splitter.problems)
+    )
 
 
 class _Splitter:
@@ -136,15 +138,22 @@ class _Splitter:
             seen = msg("{written} {word}", written=flag, word=word)
         elif word.startswith("-") and " " in word:
             flag = word.split()[0]
-            expected, seen = msg("the option and its value as two words"), msg("one word “{word}”", word=word)
+            expected, seen = (
+                msg("the option and its value as two words"),
+                msg("one word “{word}”", word=word),
+            )
             fix = msg('take away the quotes around both; an array needs "${args[@]}"')
-            correction = Correction(kind=Change.WORDS, new=word) if _TWO_WORDS.fullmatch(word) else None
+            correction = (
+                Correction(kind=Change.WORDS, new=word) if _TWO_WORDS.fullmatch(word) else None
+            )
         elif word[:1] and word[0] in _LONG_DASHES:
             expected = msg("options that begin with plain hyphens")
             seen = msg("“{word}”, with another dash", word=word[:80])
             plain = f"--{word.lstrip(_LONG_DASHES + '-')}"
             fix = msg("write {option}", option=plain[:80])
-            correction = Correction(kind=Change.WORDS, new=plain) if _PLAIN_OPTION.fullmatch(plain) else None
+            correction = (
+                Correction(kind=Change.WORDS, new=plain) if _PLAIN_OPTION.fullmatch(plain) else None
+            )
         elif not word.strip():
             expected, seen = msg("no empty argument"), msg("an empty argument, which vLLM refuses")
             fix = msg("look for a quoted variable that is empty, or a space after a backslash")
@@ -171,7 +180,14 @@ class _Splitter:
             equals, explicit = "=", written[len(flag) :]
         values = self._taken(at, word, option, key, (explicit,) if equals else None)
         self.arguments.append(
-            Argument(at=at, written=word.partition("=")[0], flag=flag, option=option, key=key, values=values)
+            Argument(
+                at=at,
+                written=word.partition("=")[0],
+                flag=flag,
+                option=option,
+                key=key,
+                values=values,
+            )
         )
 
     def _resolve(self, at: int, word: str, written: str) -> tuple[str, str]:
@@ -185,8 +201,16 @@ class _Splitter:
         shown, release = word.partition("=")[0], f"vLLM {self.catalogue.vllm}"
         if candidates:
             expected = msg("an option of {release}, spelled out", release=release)
-            seen = msg("{shown} may be {named}", shown=shown, named=", ".join(sorted(candidates)[:4]))
-            self._refuse(at, shown, expected, seen, msg("write {candidates} in full", candidates=min(candidates)))
+            seen = msg(
+                "{shown} may be {named}", shown=shown, named=", ".join(sorted(candidates)[:4])
+            )
+            self._refuse(
+                at,
+                shown,
+                expected,
+                seen,
+                msg("write {candidates} in full", candidates=min(candidates)),
+            )
             return "", key
         near = self.catalogue.like(base)
         fix = msg("did you mean {near}?", near=f"{near}{dot}{key}") if near else msg("remove it")
@@ -267,7 +291,15 @@ class _Splitter:
         correction: Correction | None = None,
     ) -> None:
         self.problems.append(
-            Problem(at=at, flag=flag, expected=expected, seen=seen, fix=fix, unknown=unknown, correction=correction)
+            Problem(
+                at=at,
+                flag=flag,
+                expected=expected,
+                seen=seen,
+                fix=fix,
+                unknown=unknown,
+                correction=correction,
+            )
         )
 
 
@@ -286,7 +318,12 @@ def repeated(arguments: tuple[Argument, ...]) -> Iterator[tuple[Argument, Argume
     for argument in arguments:
         name = f"{argument.option.name}.{argument.key}" if argument.key else argument.option.name
         before = seen.get(name)
-        if before and not argument.option.repeats and not argument.key.endswith("+") and _differ(before, argument):
+        if (
+            before
+            and not argument.option.repeats
+            and not argument.key.endswith("+")
+            and _differ(before, argument)
+        ):
             yield before, argument
         seen[name] = argument
 

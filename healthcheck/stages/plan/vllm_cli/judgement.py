@@ -65,7 +65,9 @@ GONE = (
         "--cuda-graph-sizes": msg("write --cudagraph-capture-sizes"),
         "--disable-mm-preprocessor-cache": msg("write --mm-processor-cache-gb 0"),
         "--override-pooler-config": msg("write --pooler-config"),
-        "--full-cuda-graph": msg("""write --compilation-config '{"cudagraph_mode": "FULL_DECODE_ONLY"}'"""),
+        "--full-cuda-graph": msg(
+            """write --compilation-config '{"cudagraph_mode": "FULL_DECODE_ONLY"}'"""
+        ),
     }
 )
 """Options of vLLM releases older than the catalogues, and their replacements."""
@@ -114,26 +116,43 @@ def judge_flags(
     problems = sorted([*problems, *twice], key=lambda problem: problem.at)
     problems = [problem for problem in problems if problem.flag not in without]
     others = [catalogue(version) for version in versions() if version != chosen.vllm]
-    elsewhere = {other.vllm: {problem.at for problem in (*_read(argv, other)[1], *twice)} for other in others}
+    elsewhere = {
+        other.vllm: {problem.at for problem in (*_read(argv, other)[1], *twice)} for other in others
+    }
     possible = set(beside) if stack else {version for each in rows() for version in each.vllm}
     unknown = msg("which release the service has is not documented")
     doubt = msg("vLLM {vllm} is not catalogued", vllm=vllm) if stack else unknown
     launch = _Launch(server=server, arguments=Arguments.of(script, server), chosen=chosen)
     for problem in problems[:MAX_FINDINGS]:
-        takers = [each for each, refused in elsewhere.items() if each in possible and problem.at not in refused]
-        if vllm not in beside and beside == versions()[:1] and problem.unknown and _base(problem) in GONE:
+        takers = [
+            each
+            for each, refused in elsewhere.items()
+            if each in possible and problem.at not in refused
+        ]
+        if (
+            vllm not in beside
+            and beside == versions()[:1]
+            and problem.unknown
+            and _base(problem) in GONE
+        ):
             takers.append(msg("{vllm} perhaps", vllm=vllm))
         yield _finding(_for_model(problem, form, chosen), launch, takers, doubt)
     yield from _unread(parsed, server)
     yield from _repetitions(parsed, server)
     newer = sorted(set().union(*elsewhere.values()) - {problem.at for problem in problems})
     for at in newer[:MAX_FINDINGS]:
-        refusing = spans([version for version, refused in elsewhere.items() if at in refused], versions())
-        seen = msg("{argv} is an argument that vLLM {refusing} refuses", argv=argv[at], refusing=refusing)
+        refusing = spans(
+            [version for version, refused in elsewhere.items() if at in refused], versions()
+        )
+        seen = msg(
+            "{argv} is an argument that vLLM {refusing} refuses", argv=argv[at], refusing=refusing
+        )
         yield note(seen, where=server.where)
     if vllm not in beside:
         seen = msg(
-            "vLLM {vllm} is not catalogued: judged by the options of {by}", vllm=vllm, by=joined(" and ", beside)
+            "vLLM {vllm} is not catalogued: judged by the options of {by}",
+            vllm=vllm,
+            by=joined(" and ", beside),
         )
         expected, fix = (
             msg("options of vLLM {vllm}", vllm=vllm),
@@ -164,9 +183,16 @@ def _for_model(problem: Problem, form: Format, chosen: Catalogue) -> Problem:
 def _read(argv: tuple[str, ...], release: Catalogue) -> tuple[Parsed, list[Problem]]:
     parsed = parse(argv, release)
     found = [
-        problem for problem in (*parsed.problems, *judge(parsed, release, argv)) if not _is_open(problem, argv)
+        problem
+        for problem in (*parsed.problems, *judge(parsed, release, argv))
+        if not _is_open(problem, argv)
     ]
-    parts = {problem.at + number for problem in found for number in range(1, problem.split + 2) if problem.split}
+    parts = {
+        problem.at + number
+        for problem in found
+        for number in range(1, problem.split + 2)
+        if problem.split
+    }
     problems = (problem for problem in found if problem.at not in parts)
     return parsed, sorted(problems, key=lambda problem: problem.at)
 
@@ -189,9 +215,16 @@ def _second_model(server: ServerCommand, parsed: Parsed) -> Iterator[Problem]:
             values=" ".join(option.values)[:80],
         )
         fix = msg("remove {model} and its value", model=MODEL)
-        correction = Correction(kind=Change.REMOVE, values=0 if "=" in server.argv[option.at] else 1)
+        correction = Correction(
+            kind=Change.REMOVE, values=0 if "=" in server.argv[option.at] else 1
+        )
         yield Problem(
-            at=option.at, flag=MODEL, expected=msg("the model once"), seen=seen, fix=fix, correction=correction
+            at=option.at,
+            flag=MODEL,
+            expected=msg("the model once"),
+            seen=seen,
+            fix=fix,
+            correction=correction,
         )
 
 
@@ -200,8 +233,14 @@ def whole_argv(server: ServerCommand, chosen: Catalogue) -> tuple[str, ...]:
     given = parse(server.argv, chosen)
     words = list(server.argv)
     if any(argument.option.name == CONFIG for argument in given.arguments):
-        flags = {flag for argument in given.arguments for flag in (*argument.option.flags, argument.written)}
-        flags |= {word.partition("=")[0].replace("_", "-") for word in server.argv if word.startswith("-")}
+        flags = {
+            flag
+            for argument in given.arguments
+            for flag in (*argument.option.flags, argument.written)
+        }
+        flags |= {
+            word.partition("=")[0].replace("_", "-") for word in server.argv if word.startswith("-")
+        }
         named = {flag.lstrip("-") for flag in flags} | {"model"}
         for name, value in server.options.items():
             if name not in named:
@@ -221,8 +260,14 @@ class _Launch:
 def _finding(problem: Problem, launch: _Launch, takers: list[str], doubt: str) -> Finding:
     server, arguments = launch.server, launch.arguments
     gone = _replacement(problem, server) if problem.unknown else ""
-    seen = problem.seen + (msg(" (from the --config file)") if problem.at >= len(server.argv) else "")
-    evidence: dict[str, JsonValue] = {"flag": problem.flag, "vllm": launch.chosen.vllm, "taken_by": list(takers)}
+    seen = problem.seen + (
+        msg(" (from the --config file)") if problem.at >= len(server.argv) else ""
+    )
+    evidence: dict[str, JsonValue] = {
+        "flag": problem.flag,
+        "vllm": launch.chosen.vllm,
+        "taken_by": list(takers),
+    }
     if takers:
         seen += msg("; vLLM {named} takes it, and {doubt}", named=_named(takers), doubt=doubt)
     if problem.accepted:
@@ -233,8 +278,13 @@ def _finding(problem: Problem, launch: _Launch, takers: list[str], doubt: str) -
     edits = () if takers else _edits(problem, arguments, server)
     where = server.place
     if edits:
-        where, fix = f"{edits[0].file}:{line_of_first_word(edits[0])}", _with_reason(edits, problem, gone)
-    return say(expected=problem.expected, seen=seen, fix=fix, where=where, evidence=evidence, edits=edits)
+        where, fix = (
+            f"{edits[0].file}:{line_of_first_word(edits[0])}",
+            _with_reason(edits, problem, gone),
+        )
+    return say(
+        expected=problem.expected, seen=seen, fix=fix, where=where, evidence=evidence, edits=edits
+    )
 
 
 def _edits(problem: Problem, arguments: Arguments, server: ServerCommand) -> tuple[Edit, ...]:
@@ -250,7 +300,9 @@ def _edits(problem: Problem, arguments: Arguments, server: ServerCommand) -> tup
     elif base in _REPLACED:
         correction = Correction(kind=Change.WORDS, new=_REPLACED[base], values=0)
     elif base in GONE and GONE[base] is not _ROPE and base not in _NOT_REMOVED:
-        correction = Correction(kind=Change.REMOVE, values=min(values, 1) if base in _GONE_WITH_VALUE else 0)
+        correction = Correction(
+            kind=Change.REMOVE, values=min(values, 1) if base in _GONE_WITH_VALUE else 0
+        )
     elif base in GONE or problem.correction:
         return edits(problem.correction, problem.at, arguments) if base not in GONE else ()
     else:
@@ -302,13 +354,23 @@ def _replacement(problem: Problem, server: ServerCommand) -> str:
     whole = target != "--speculative-config" or len(given) > 1
     if not given or not whole or problem.at >= len(server.argv) or "." in problem.flag:
         return GONE.get(base, "")
-    return msg("write {option} {value}", option=target, value=shlex.quote(json.dumps(given, ensure_ascii=False)))
+    return msg(
+        "write {option} {value}",
+        option=target,
+        value=shlex.quote(json.dumps(given, ensure_ascii=False)),
+    )
 
 
 def _rope(argv: Sequence[str]) -> str:
     """The author's own values as the object that replaces --rope-scaling and --rope-theta."""
     scaling, theta = _value_of("--rope-scaling", argv), _value_of("--rope-theta", argv)
-    given = scaling if isinstance(scaling, dict) else intended(scaling) if isinstance(scaling, str) else None
+    given = (
+        scaling
+        if isinstance(scaling, dict)
+        else intended(scaling)
+        if isinstance(scaling, str)
+        else None
+    )
     if isinstance(theta, (int, float)):
         given = {"rope_theta": theta, **(given or {})}
     if not given:
@@ -316,9 +378,13 @@ def _rope(argv: Sequence[str]) -> str:
     words = shlex.quote(json.dumps({"rope_parameters": given}, ensure_ascii=False))
     if "rope_theta" in given:
         return msg(
-            "write --hf-overrides {value}, with the other keys of rope_parameters in config.json", value=words
+            "write --hf-overrides {value}, with the other keys of rope_parameters in config.json",
+            value=words,
         )
-    return msg("""write --hf-overrides {value}, with "rope_theta" as in config.json among its keys""", value=words)
+    return msg(
+        """write --hf-overrides {value}, with "rope_theta" as in config.json among its keys""",
+        value=words,
+    )
 
 
 def _value_of(name: str, argv: Sequence[str]) -> JsonValue:
@@ -339,7 +405,9 @@ def _value_of(name: str, argv: Sequence[str]) -> JsonValue:
 
 def _named(takers: list[str]) -> str:
     catalogued = spans(takers, versions())
-    return joined(", ", filter(None, (catalogued, *(each for each in takers if each not in versions()))))
+    return joined(
+        ", ", filter(None, (catalogued, *(each for each in takers if each not in versions())))
+    )
 
 
 def _base(problem: Problem) -> str:
@@ -350,10 +418,14 @@ def _unread(parsed: Parsed, server: ServerCommand) -> Iterator[Finding]:
     for argument in filter(is_too_long, parsed.arguments):
         length = max(map(len, argument.values))
         expected = msg(
-            "{flag} of at most {max_characters} characters", flag=argument.flag, max_characters=MAX_CHARACTERS
+            "{flag} of at most {max_characters} characters",
+            flag=argument.flag,
+            max_characters=MAX_CHARACTERS,
         )
         seen = msg(
-            "{flag} with a value of {length} characters, which is not judged", flag=argument.flag, length=length
+            "{flag} with a value of {length} characters, which is not judged",
+            flag=argument.flag,
+            length=length,
         )
         fix = msg("keep the keys that differ from vLLM's defaults")
         yield unsettled(expected=expected, seen=seen, fix=fix, where=server.place)
@@ -361,6 +433,13 @@ def _unread(parsed: Parsed, server: ServerCommand) -> Iterator[Finding]:
 
 def _repetitions(parsed: Parsed, server: ServerCommand) -> Iterator[Finding]:
     for before, after in repeated(parsed.arguments):
-        seen = msg("{first}, and then {last}: vLLM takes the last one", first=before.text, last=after.text)
+        seen = msg(
+            "{first}, and then {last}: vLLM takes the last one", first=before.text, last=after.text
+        )
         fix = msg("keep one {name}", name=after.option.name)
-        yield warn(expected=msg("{name} once", name=after.option.name), seen=seen, fix=fix, where=server.place)
+        yield warn(
+            expected=msg("{name} once", name=after.option.name),
+            seen=seen,
+            fix=fix,
+            where=server.place,
+        )

@@ -29,7 +29,14 @@ _PLAIN_QUOTES = str.maketrans({"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2
 _TOKEN = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[{}\[\],:=]|[^\s{}\[\],:="']+)""")
 _PAIR = re.compile(r"""(?P<key>[A-Za-z_][\w.-]*)[:=](?P<value>[^\s,{}\[\]]+)""")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
-_NAMES = {"true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null"}
+_NAMES = {
+    "true": "true",
+    "false": "false",
+    "null": "null",
+    "True": "true",
+    "False": "false",
+    "None": "null",
+}
 _CLOSES = {"{": "}", "[": "]"}
 
 
@@ -105,7 +112,9 @@ def renamed(given: Mapping[str, JsonValue], keys: tuple[str, ...]) -> dict[str, 
 
 def _limits(given: Mapping[str, JsonValue]) -> Iterator[Objection]:
     for kind, limit in given.items():
-        count = int(limit) if isinstance(limit, str) and limit.isdecimal() and len(limit) < 6 else None
+        count = (
+            int(limit) if isinstance(limit, str) and limit.isdecimal() and len(limit) < 6 else None
+        )
         if count is not None:
             fix = msg("write {count} without quotes", count=count)
             corrected = {**given, kind: count}
@@ -121,18 +130,27 @@ def _limits(given: Mapping[str, JsonValue]) -> Iterator[Objection]:
                 )
                 yield Objection(expected=expected, fix=msg("remove {key}", key=repr(key[:80])))
         elif not isinstance(limit, int) or limit < 0:
-            yield Objection(expected=_number(kind), fix=msg("write a whole number that is not negative"))
+            yield Objection(
+                expected=_number(kind), fix=msg("write a whole number that is not negative")
+            )
     unknown = next((kind for kind in given if kind not in MODALITIES), "")
     if unknown:
         kinds = ", ".join(MODALITIES[:3])
         expected = msg("kinds of inputs as the keys of {name}: {known}", name=LIMITS, known=kinds)
-        fix = msg("write one of {known} in place of {key}, or remove it", known=kinds, key=repr(unknown[:80]))
-        yield Objection(expected=expected, fix=fix, corrected=renamed(given, MODALITIES), accepted=True)
+        fix = msg(
+            "write one of {known} in place of {key}, or remove it",
+            known=kinds,
+            key=repr(unknown[:80]),
+        )
+        yield Objection(
+            expected=expected, fix=fix, corrected=renamed(given, MODALITIES), accepted=True
+        )
 
 
 def _number(kind: str) -> str:
     return msg(
-        "the largest number of inputs of the kind {kind}, or an object with it as its count", kind=repr(kind[:80])
+        "the largest number of inputs of the kind {kind}, or an object with it as its count",
+        kind=repr(kind[:80]),
     )
 
 
@@ -173,6 +191,10 @@ def _as_json_token(token: str) -> str:
 def _scalar(text: str) -> JsonValue:
     text = text.strip("\"'")
     try:
-        return json_text.load(_NAMES.get(text, text)) if text in _NAMES or _NUMBER.fullmatch(text) else text
+        return (
+            json_text.load(_NAMES.get(text, text))
+            if text in _NAMES or _NUMBER.fullmatch(text)
+            else text
+        )
     except JsonError:
         return text

@@ -58,7 +58,12 @@ def pair_of(option: str, form: Format) -> Pair | None:
     """The pair of a model; None if no source pairs it."""
     pairs = (pair for pair in known_parsers().pairs if pair.option == option)
     return next(
-        (pair for pair in pairs if form.model_type in pair.models or re.search(pair.mark, form.template)), None
+        (
+            pair
+            for pair in pairs
+            if form.model_type in pair.models or re.search(pair.mark, form.template)
+        ),
+        None,
     )
 
 
@@ -71,9 +76,12 @@ def read_format(weights: Path) -> Format:
         template = _object(weights, "tokenizer_config.json").get("chat_template")
     if isinstance(template, list):
         named = [each for each in template if isinstance(each, dict)]
-        template = next((each.get("template") for each in named if each.get("name") == "default"), "")
+        template = next(
+            (each.get("template") for each in named if each.get("name") == "default"), ""
+        )
     return Format(
-        model_type=kind if isinstance(kind, str) else "", template=template if isinstance(template, str) else ""
+        model_type=kind if isinstance(kind, str) else "",
+        template=template if isinstance(template, str) else "",
     )
 
 
@@ -101,7 +109,12 @@ def repair(option: str, given: str, form: Format, known: Sequence[str]) -> str:
         whose = msg('"model_type": "{kind}"', kind=form.model_type)
         if form.model_type not in pair.models:
             whose = msg("the calls in the chat template")
-        return msg("write --{option} {parser}, which fits {whose}", option=option, parser=meant, whose=whose)
+        return msg(
+            "write --{option} {parser}, which fits {whose}",
+            option=option,
+            parser=meant,
+            whose=whose,
+        )
     if _has_no_thoughts(option, form, _fitting(pair, known)):
         return msg("remove {removed}: the chat template has no thoughts", removed=removed)
     if pair:

@@ -15,7 +15,14 @@ from healthcheck.stages.plan.vllm_cli.corrections import Correction
 from healthcheck.stages.plan.vllm_cli.corrections import Kind as Change
 from healthcheck.stages.plan.vllm_cli.fields import nested, refused, value_of
 from healthcheck.stages.plan.vllm_cli.grammar import Argument, Parsed, Problem
-from healthcheck.stages.plan.vllm_cli.objects import LIMITS, Objection, intended, renamed, shown, with_following
+from healthcheck.stages.plan.vllm_cli.objects import (
+    LIMITS,
+    Objection,
+    intended,
+    renamed,
+    shown,
+    with_following,
+)
 from healthcheck.stages.plan.vllm_cli.objects import limits as limits_of_inputs
 from healthcheck.text.messages import msg
 
@@ -28,7 +35,10 @@ OBJECTS = {"--additional-config", "--hf-overrides", "--model-loader-extra-config
 ADDED_BY_VLLM_ASCEND = {"--quantization": ("ascend",), "--load-format": ("netloader", "rfork")}
 BACKEND = "--attention-backend"
 """The option's names are case-insensitive, and do not include "auto"."""
-PLUGINS = {"--tool-call-parser": "--tool-parser-plugin", "--reasoning-parser": "--reasoning-parser-plugin"}
+PLUGINS = {
+    "--tool-call-parser": "--tool-parser-plugin",
+    "--reasoning-parser": "--reasoning-parser-plugin",
+}
 NEEDS = (
     ("--enable-auto-tool-choice", "--tool-call-parser"),
     ("--enable-log-outputs", "--enable-log-requests"),
@@ -47,7 +57,9 @@ def judge(parsed: Parsed, catalogue: Catalogue, argv: Sequence[str] = ()) -> Ite
         if is_too_long(argument):
             continue
         reasons = (_reason(argument, value, catalogue) for value in argument.values)
-        reason = next((reason for reason in reasons if reason), None) or _unknown_name(argument, parsed, catalogue)
+        reason = next((reason for reason in reasons if reason), None) or _unknown_name(
+            argument, parsed, catalogue
+        )
         text, split = _whole_value(argument, argv)
         objection = _objection(argument, text, catalogue)
         correction = _correction(argument, catalogue)
@@ -83,7 +95,9 @@ def judge(parsed: Parsed, catalogue: Catalogue, argv: Sequence[str] = ()) -> Ite
 
 def is_too_long(argument: Argument) -> bool:
     """Whether a value is too long to be judged."""
-    return argument.option.kind is not Kind.TEXT and any(len(value) > MAX_CHARACTERS for value in argument.values)
+    return argument.option.kind is not Kind.TEXT and any(
+        len(value) > MAX_CHARACTERS for value in argument.values
+    )
 
 
 def _small_batch(parsed: Parsed) -> Iterator[Problem]:
@@ -94,12 +108,29 @@ def _small_batch(parsed: Parsed) -> Iterator[Problem]:
     for other in ("--max-num-seqs", *(("--max-model-len",) if whole else ())):
         least = _whole(parsed, other)
         if batch and tokens is not None and least is not None and tokens < least:
-            prompts = msg(" where prompts are not cut into chunks") if other == "--max-model-len" else ""
-            expected = msg("{batch} of at least {other}{prompts}", batch=BATCH, other=other, prompts=prompts)
-            seen = msg("{batch} {tokens}, {other} {least}", batch=BATCH, tokens=tokens, other=other, least=least)
+            prompts = (
+                msg(" where prompts are not cut into chunks") if other == "--max-model-len" else ""
+            )
+            expected = msg(
+                "{batch} of at least {other}{prompts}", batch=BATCH, other=other, prompts=prompts
+            )
+            seen = msg(
+                "{batch} {tokens}, {other} {least}",
+                batch=BATCH,
+                tokens=tokens,
+                other=other,
+                least=least,
+            )
             fix = msg("write {batch} {least}", batch=BATCH, least=least)
             correction = Correction(kind=Change.VALUE, old=batch.values[0], new=str(least))
-            yield Problem(at=batch.at, flag=BATCH, expected=expected, seen=seen, fix=fix, correction=correction)
+            yield Problem(
+                at=batch.at,
+                flag=BATCH,
+                expected=expected,
+                seen=seen,
+                fix=fix,
+                correction=correction,
+            )
 
 
 def _whole(parsed: Parsed, name: str) -> int | None:
@@ -121,7 +152,9 @@ def _reason(argument: Argument, value: str, catalogue: Catalogue) -> Reason | No
         return msg("a value for {name}, not an empty word", name=name), fix
     if option.choices and value not in (*option.choices, *catalogue.added_choices(name)):
         near = difflib.get_close_matches(value, option.choices, n=1, cutoff=0.5) or option.choices
-        expected = msg("{name} as one of {choices}", name=name, choices=", ".join(option.choices[:14]))
+        expected = msg(
+            "{name} as one of {choices}", name=name, choices=", ".join(option.choices[:14])
+        )
         return expected, msg("write {name} {value}", name=name, value=near[0])
     if option.kind in {Kind.JSON, Kind.JSON_OR_TEXT}:
         return _json(option, value, catalogue)
@@ -159,9 +192,14 @@ def _correction(argument: Argument, catalogue: Catalogue) -> Correction | None:
     new = ""
     if option.choices and value not in (*option.choices, *catalogue.added_choices(option.name)):
         new = next(iter(difflib.get_close_matches(value, option.choices, n=1, cutoff=0.5)), "")
-    elif option.name == SHARE and (number := _value_of(Kind.FLOAT, value)) is not None and number > 1:
+    elif (
+        option.name == SHARE and (number := _value_of(Kind.FLOAT, value)) is not None and number > 1
+    ):
         new = f"{_share(number):g}"
-    elif option.kind in {Kind.INT, Kind.COUNT, Kind.COUNT_OR_AUTO} and _value_of(option.kind, value) is None:
+    elif (
+        option.kind in {Kind.INT, Kind.COUNT, Kind.COUNT_OR_AUTO}
+        and _value_of(option.kind, value) is None
+    ):
         new = re.sub(r"(?<=\d)[,_' ](?=\d{3}\b)", "", value)
         new = new if new.isdecimal() else ""
     return Correction(kind=Change.VALUE, old=value, new=new) if new else None

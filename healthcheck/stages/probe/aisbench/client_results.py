@@ -30,7 +30,9 @@ def client_groups(matrix: Matrix) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(flat[start : start + n]) for start in range(0, len(flat), n)) if n else ()
 
 
-def client_results(matrix: Matrix, scores: Sequence[Sequence[float]] | None = None) -> dict[str, float]:
+def client_results(
+    matrix: Matrix, scores: Sequence[Sequence[float]] | None = None
+) -> dict[str, float]:
     """The `results` of AISBench: percent, full floats, its names, its order.
 
     Args:
@@ -78,7 +80,9 @@ def pairwise_sum(values: Sequence[float]) -> float:
         return pairwise_sum(values[:half]) + pairwise_sum(values[half:])
     whole = size - size % _UNROLLED
     sums = [_plain_sum(values[place:whole:_UNROLLED]) for place in range(_UNROLLED)]
-    total = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]))
+    total = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + (
+        (sums[4] + sums[5]) + (sums[6] + sums[7])
+    )
     return _plain_sum([total, *values[whole:]])
 
 

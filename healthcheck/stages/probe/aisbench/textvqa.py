@@ -48,9 +48,15 @@ def client_soft(text: str, references: Sequence[Reference]) -> tuple[str, float]
     differ = len({reference.answer for reference in references}) > 1
     given = [_without_punctuation(r.answer) if differ else r.answer for r in references]
     # Entries are compared after removing punctuation, so two that differ only in punctuation count as one.
-    keys = [(reference.identity, answer) for reference, answer in zip(references, given, strict=True)]
+    keys = [
+        (reference.identity, answer) for reference, answer in zip(references, given, strict=True)
+    ]
     shares = [
-        min(1.0, sum(key != own and answer == read for key, answer in zip(keys, given, strict=True)) / _AGREEING)
+        min(
+            1.0,
+            sum(key != own and answer == read for key, answer in zip(keys, given, strict=True))
+            / _AGREEING,
+        )
         for own in keys
     ]
     return read, sum(shares) / len(shares)

@@ -28,7 +28,9 @@ from healthcheck.stages.probe.statistics.gate import Decision
 from healthcheck.stages.probe.statistics.summary import ALL, accuracy_name
 from healthcheck.text.messages import joined, message, msg
 
-_EXACT = msg("the reference counts as exact; to count the error of one that was measured, give its run folder")
+_EXACT = msg(
+    "the reference counts as exact; to count the error of one that was measured, give its run folder"
+)
 MISREAD = 0.02
 LARGE, EASY = 10**9, 0.9
 """Parameters from which a chat model solves so many sums of one step, unless its deployment is broken."""
@@ -86,7 +88,9 @@ def accuracy(run: ProbeRun) -> Findings:
     reached = summary.estimate(accuracy_name(summary.repeats))
     assert reached
     rates = ((tier.tier, 100 * tier.correct / tier.samples) for tier in figures.tiers(run))
-    tiers = joined("", (msg("; {tier} {correct:.1f} %", tier=tier, correct=correct) for tier, correct in rates))
+    tiers = joined(
+        "", (msg("; {tier} {correct:.1f} %", tier=tier, correct=correct) for tier, correct in rates)
+    )
     asked = msg(
         "{problems}, {samples}",
         problems=count_of_problems(summary.problems),
@@ -102,7 +106,10 @@ def accuracy(run: ProbeRun) -> Findings:
             low=100 * reached.low,
             high=100 * reached.high,
         )
-        expected, fix = msg("at least {few} problems", few=FEW_PROBLEMS), msg("ask more: --problems 120")
+        expected, fix = (
+            msg("at least {few} problems", few=FEW_PROBLEMS),
+            msg("ask more: --problems 120"),
+        )
         yield note(seen) if run.stopped else warn(expected=expected, seen=seen, fix=fix)
     if run.settings.dataset and run.drawn_from and run.drawn_from > len(run.problems):
         yield note(
@@ -161,18 +168,26 @@ def _unjudged(run: ProbeRun, reached: Estimate) -> Findings:
     """
     said = [sample for sample, _ in run.answered]
     shares = _without_model(run)
-    floor, name = max(((shares[name], name) for name in FLOORS if name in shares), default=(0.0, ""))
+    floor, name = max(
+        ((shares[name], name) for name in FLOORS if name in shares), default=(0.0, "")
+    )
     if not said or (reached.high >= max(floor, GUESSED) and reached.value):
-        unjudged = msg("measured, not judged: neither --reference nor --threshold says what would be enough")
+        unjudged = msg(
+            "measured, not judged: neither --reference nor --threshold says what would be enough"
+        )
         yield note(unjudged, evidence={UNJUDGED: reached.value})
         return
     below = msg("none right")
     if reached.high < floor:
         below = msg(
-            "less than “{name}” reaches without any model ({floor:.1f} %)", name=message(name), floor=100 * floor
+            "less than “{name}” reaches without any model ({floor:.1f} %)",
+            name=message(name),
+            floor=100 * floor,
         )
     elif reached.value:
-        below = msg("surely less than {guessed:.0f} %, which guesses can reach", guessed=100 * GUESSED)
+        below = msg(
+            "surely less than {guessed:.0f} %, which guesses can reach", guessed=100 * GUESSED
+        )
     expected = msg("more right answers than a program gives that does not read the question")
     seen = msg(
         "{said} on these problems: {below}; the first answer is {client_text}",
@@ -191,7 +206,12 @@ def _weak_for_its_size(run: ProbeRun) -> Findings:
     """Whether a large model fails at the kit's easy problems, which one of a billion parameters solves."""
     easy = next((tier for tier in figures.tiers(run) if tier.tier == TIERS[0]), None)
     reached = easy.estimate(f"avg@{easy.repeats}", THIS_BANK) if easy else None
-    if run.settings.dataset or run.settings.parameters < LARGE or reached is None or reached.high >= EASY:
+    if (
+        run.settings.dataset
+        or run.settings.parameters < LARGE
+        or reached is None
+        or reached.high >= EASY
+    ):
         return
     seen = msg(
         "{accuracy:.0f} % of the easy ones (at most {high:.0f} %), with {billions:.1f} billion parameters",
@@ -199,14 +219,20 @@ def _weak_for_its_size(run: ProbeRun) -> Findings:
         high=100 * reached.high,
         billions=run.settings.parameters / 1e9,
     )
-    expected = msg("{easy:.0f} % of the easy problems and more from a chat model of this size", easy=100 * EASY)
+    expected = msg(
+        "{easy:.0f} % of the easy problems and more from a chat model of this size", easy=100 * EASY
+    )
     yield warn(expected=expected, seen=seen, fix=DEGRADED)
 
 
 def _baselines(run: ProbeRun) -> Findings:
     shares = _without_model(run)
     told = joined(
-        ", ", (msg("{name} {share:.1f} %", name=message(name), share=100 * share) for name, share in shares.items())
+        ", ",
+        (
+            msg("{name} {share:.1f} %", name=message(name), share=100 * share)
+            for name, share in shares.items()
+        ),
     )
     if told:
         yield note(msg("without any model, on the same problems: {told}", told=told))
@@ -221,7 +247,11 @@ def _graders(run: ProbeRun) -> Findings:
     counts = Counter(grade.by for grade in run.grades if grade.by)
     if counts:
         told = joined(
-            "; ", (msg("{name} for {count}", name=name, count=count) for name, count in sorted(counts.items()))
+            "; ",
+            (
+                msg("{name} for {count}", name=name, count=count)
+                for name, count in sorted(counts.items())
+            ),
         )
         yield note(
             msg(
@@ -267,19 +297,30 @@ def _second_opinion(run: ProbeRun) -> Findings:
         yield note(seen)
         return
     expected = msg("answers that end in their number, written without thousands separators")
-    fix = msg("state the final number last and plainly (a system prompt in the chat template can ask for it)")
+    fix = msg(
+        "state the final number last and plainly (a system prompt in the chat template can ask for it)"
+    )
     yield warn(expected=expected, seen=seen, fix=fix, rule=contract.CLIENT_IS_AISBENCH)
 
 
 def _against_reference(run: ProbeRun) -> Findings:
     judged = verdict.judge(run)
     if judged is None:
-        asked = msg("{problems} problems × {samples}", problems=len(run.problems), samples=run.settings.samples)
-        expected = msg(
-            "a reference that {asked} samples can tell from half of it, and above the margin", asked=asked
+        asked = msg(
+            "{problems} problems × {samples}",
+            problems=len(run.problems),
+            samples=run.settings.samples,
         )
-        seen = msg("the reference is {reference:.2f}", reference=run.settings.references.get(ALL, 0.0))
-        fix = msg("ask for more problems (--problems), and for easier ones where the reference is below 0.65")
+        expected = msg(
+            "a reference that {asked} samples can tell from half of it, and above the margin",
+            asked=asked,
+        )
+        seen = msg(
+            "the reference is {reference:.2f}", reference=run.settings.references.get(ALL, 0.0)
+        )
+        fix = msg(
+            "ask for more problems (--problems), and for easier ones where the reference is below 0.65"
+        )
         yield unsettled(expected=expected, seen=seen, fix=fix)
         return
     question, last = judged.plan.question, judged.last
@@ -306,11 +347,17 @@ def _against_reference(run: ProbeRun) -> Findings:
     elif judged.decision is Decision.DEGRADED:
         more_than = msg("a loss of more than {slack:.1f} points", slack=100 * question.slack)
         lost = more_than if question.slack else msg("a loss")
-        expected = msg("an accuracy no worse than the reference of {accuracy:.3f}", accuracy=question.accuracy)
-        seen = msg("degraded: {lost} is shown at {error}: {seen}", lost=lost, error=error, seen=seen)
+        expected = msg(
+            "an accuracy no worse than the reference of {accuracy:.3f}", accuracy=question.accuracy
+        )
+        seen = msg(
+            "degraded: {lost} is shown at {error}: {seen}", lost=lost, error=error, seen=seen
+        )
         yield fail(expected=expected, seen=seen, fix=DEGRADED)
     else:
-        expected = msg("a loss shown, or a loss of {margin} excluded, at {error}", margin=margin, error=error)
+        expected = msg(
+            "a loss shown, or a loss of {margin} excluded, at {error}", margin=margin, error=error
+        )
         seen = msg("not settled after {samples} samples: {seen}", samples=judged.samples, seen=seen)
         yield unsettled(expected=expected, seen=seen, fix=_more(judged))
 
@@ -319,10 +366,14 @@ def _bounds(judged: Observer) -> str:
     """The measured change, with its bounds where these decided: a loss against a run is shown by signs."""
     last, question = judged.last, judged.plan.question
     assert last
-    low, value, high = (round(100 * share, 1) + 0.0 for share in (last.low, last.change, last.high))  # no -0.0
+    low, value, high = (
+        round(100 * share, 1) + 0.0 for share in (last.low, last.change, last.high)
+    )  # no -0.0
     if judged.decision is Decision.DEGRADED and question.before and not question.slack:
         return msg("{value:+.1f} points, by the test of signs", value=value)
-    return msg("{value:+.1f} points (bounds {low:+.1f} and {high:+.1f})", value=value, low=low, high=high)
+    return msg(
+        "{value:+.1f} points (bounds {low:+.1f} and {high:+.1f})", value=value, low=low, high=high
+    )
 
 
 def _more(judged: Observer) -> str:

@@ -12,7 +12,9 @@ from healthcheck.text.messages import message, msg
 @check(
     "probe/completes",
     msg("Every request of the probe is answered"),
-    why=msg("The evaluation client scores a failed request as a wrong answer, and does not report the failure."),
+    why=msg(
+        "The evaluation client scores a failed request as a wrong answer, and does not report the failure."
+    ),
     rule=contract.CHAT_STREAMING,
 )
 def completes(run: ProbeRun) -> Findings:
@@ -49,15 +51,27 @@ def completes(run: ProbeRun) -> Findings:
     if failed:
         expected = msg("an answer to each of {samples} requests", samples=len(run.samples))
         seen = msg(
-            "{failed} failed: {reasons}", failed=len(failed), reasons=counted(sample.error for sample in failed)
+            "{failed} failed: {reasons}",
+            failed=len(failed),
+            reasons=counted(sample.error for sample in failed),
         )
-        fix = msg("find the failure in the server's log; the first failed request is in logs/samples.jsonl")
+        fix = msg(
+            "find the failure in the server's log; the first failed request is in logs/samples.jsonl"
+        )
         yield fail(expected=expected, seen=seen, fix=fix)
-    told = run.ended_by in {EndedBy.EVIDENCE, EndedBy.CUT} or (failed and run.ended_by is EndedBy.FAILURES)
+    told = run.ended_by in {EndedBy.EVIDENCE, EndedBy.CUT} or (
+        failed and run.ended_by is EndedBy.FAILURES
+    )
     if run.stopped and not told:
         expected = msg("{planned} samples", planned=run.planned)
-        seen = msg("{samples} were taken: {stopped}", samples=len(run.samples), stopped=message(run.stopped))
-        yield unsettled(expected=expected, seen=seen, fix=msg("while the server runs: {again}", again=run.again))
+        seen = msg(
+            "{samples} were taken: {stopped}",
+            samples=len(run.samples),
+            stopped=message(run.stopped),
+        )
+        yield unsettled(
+            expected=expected, seen=seen, fix=msg("while the server runs: {again}", again=run.again)
+        )
     retried = [sample for sample in run.samples if sample.retried and not sample.error]
     if retried:
         expected = msg("an answer to the first try")
@@ -67,7 +81,9 @@ def completes(run: ProbeRun) -> Findings:
             samples=len(run.samples),
             counted=counted(error for sample in retried for error in sample.retried),
         )
-        fix = msg("let the server queue requests rather than refuse them; the evaluation client does not retry")
+        fix = msg(
+            "let the server queue requests rather than refuse them; the evaluation client does not retry"
+        )
         yield warn(expected=expected, seen=seen, fix=fix)
     faulty = [sample for sample in run.samples if sample.faults]
     if faulty:
@@ -78,4 +94,8 @@ def completes(run: ProbeRun) -> Findings:
             samples=len(run.samples),
             counted=counted(fault for sample in faulty for fault in sample.faults),
         )
-        yield warn(expected=expected, seen=seen, fix=msg("see endpoint/stream-framing and endpoint/stream-finish"))
+        yield warn(
+            expected=expected,
+            seen=seen,
+            fix=msg("see endpoint/stream-framing and endpoint/stream-finish"),
+        )

@@ -17,7 +17,9 @@ LEAST = 5
 @check(
     "probe/crowd",
     msg("Answers among many requests are as good as alone"),
-    why=msg("The evaluation client asks many at once; faults of large batches and shared buffers show only there."),
+    why=msg(
+        "The evaluation client asks many at once; faults of large batches and shared buffers show only there."
+    ),
 )
 def crowd(run: ProbeRun) -> Findings:
     """After its samples the probe asks up to 20 of the problems once more, one at a time, for at most a quarter of
@@ -44,7 +46,11 @@ def crowd(run: ProbeRun) -> Findings:
     """
     chosen = figures.grid(run)
     rows = dict(zip(chosen.problems, chosen.rows, strict=True))
-    alone = [(sample, grade) for sample, grade in run.alone if not sample.error and sample.problem in rows]
+    alone = [
+        (sample, grade)
+        for sample, grade in run.alone
+        if not sample.error and sample.problem in rows
+    ]
     if len(alone) < LEAST:
         raise NotApplicable(msg("no problem was asked alone"))
     pairs = [(*_among_many(run, rows[sample.problem]), grade.correct) for sample, grade in alone]
@@ -57,7 +63,8 @@ def crowd(run: ProbeRun) -> Findings:
         crowd=100 * sum(right / asked for asked, right, _ in pairs) / len(pairs),
     )
     expected = msg(
-        "as many right answers among {concurrency} requests at once as alone", concurrency=run.settings.concurrency
+        "as many right answers among {concurrency} requests at once as alone",
+        concurrency=run.settings.concurrency,
     )
     fix = msg("try --max-num-seqs 32 or less, then --enforce-eager, then without prefix caching")
     yield judged(p_value, expected=expected, seen=seen, fix=fix)

@@ -59,7 +59,9 @@ _ALL_REASONING = msg(
 @check(
     "probe/degenerate",
     msg("Answers are text, not garbage"),
-    why=msg('A deployment that answers "!!!!" or loops starts, streams and stops like a healthy one.'),
+    why=msg(
+        'A deployment that answers "!!!!" or loops starts, streams and stops like a healthy one.'
+    ),
 )
 def degenerate(run: ProbeRun) -> Findings:
     r"""Searches every answer for signs of a broken deployment.
@@ -138,7 +140,9 @@ def _signs(run: ProbeRun, signs: dict[str, list[Sample]]) -> Iterator[Finding]:
         for sample in samples
         if name != "implausible_words" and not _client_reads(sample)
     }
-    if surely(garbage.values(), answered) > MOST and not any(finding.level is Level.FAIL for finding in found):
+    if surely(garbage.values(), answered) > MOST and not any(
+        finding.level is Level.FAIL for finding in found
+    ):
         seen = msg(
             "{garbage} of {answered} answers have one of these signs, such as {text}",
             garbage=len(garbage),
@@ -148,7 +152,9 @@ def _signs(run: ProbeRun, signs: dict[str, list[Sample]]) -> Iterator[Finding]:
         yield fail(expected=_TEXT, seen=seen, fix=GARBAGE)
 
 
-def _sign(name: str, samples: list[Sample], answered: Sequence[Sample], limits: tuple[float, float]) -> Finding:
+def _sign(
+    name: str, samples: list[Sample], answered: Sequence[Sample], limits: tuple[float, float]
+) -> Finding:
     """A finding about one sign, which above the two limits is inconclusive and fails."""
     low = surely(samples, answered)
     all_reasoning = all(map(_client_reads, samples))
@@ -222,11 +228,15 @@ def _deaf(run: ProbeRun) -> Iterator[Finding]:
     text, same = max(problems.items(), key=lambda item: len(item[1]), default=("", set[int]()))
     low = wilson(len(same), len(asked)).low
     if len(same) > 1 and len(text) >= _LONG_CHARACTERS and low > TOLERATED:
-        own_way = bool(_REFUSAL.search(text)) or any(run.problems[problem].letters for problem in same)
+        own_way = bool(_REFUSAL.search(text)) or any(
+            run.problems[problem].letters for problem in same
+        )
         told = fail if low > DEAF and not own_way else warn
         expected = msg("answers that depend on the question")
         seen = msg("{same} problems got the same text: {text}", same=len(same), text=excerpt(text))
-        fix = msg("look whether the prompt reaches the model: chat template, tokenizer, a cache or a stub in front")
+        fix = msg(
+            "look whether the prompt reaches the model: chat template, tokenizer, a cache or a stub in front"
+        )
         yield told(expected=expected, seen=seen, fix=fix)
 
 
@@ -235,10 +245,18 @@ def _swapped(run: ProbeRun) -> Iterator[Finding]:
     graded = run.answered
     right: dict[str, set[int]] = {}
     for sample, grade in graded:
-        if grade.correct and _is_of_its_own(sample.text) and not run.problems[sample.problem].letters:
+        if (
+            grade.correct
+            and _is_of_its_own(sample.text)
+            and not run.problems[sample.problem].letters
+        ):
             right.setdefault(sample.text, set()).add(sample.problem)
     answered = [sample for sample, _ in graded]
-    swapped = [sample for sample, grade in graded if not grade.correct and len(right.get(sample.text, ())) == 1]
+    swapped = [
+        sample
+        for sample, grade in graded
+        if not grade.correct and len(right.get(sample.text, ())) == 1
+    ]
     if surely(swapped, answered) > TOLERATED:
         other = run.problems[min(right[swapped[0].text])].id
         seen = msg(
@@ -266,10 +284,16 @@ def _languages(run: ProbeRun) -> Iterator[Finding]:
     """Answers in another language. A system message or a template may request one, so such runs are skipped."""
     if run.settings.request.system or run.settings.request.prompt:
         return
-    asked = ["" if problem.kind.runs else dominant_script(prompt(problem)) for problem in run.problems]
+    asked = [
+        "" if problem.kind.runs else dominant_script(prompt(problem)) for problem in run.problems
+    ]
     answered = [sample for sample in run.samples if not sample.error]
     said = [(sample, dominant_script(final_text(sample.text))) for sample in answered]
-    other = [(sample, script) for sample, script in said if script and asked[sample.problem] not in {"", script}]
+    other = [
+        (sample, script)
+        for sample, script in said
+        if script and asked[sample.problem] not in {"", script}
+    ]
     if other and surely([sample for sample, _ in other], answered) > TOLERATED:
         sample, script = other[0]
         seen = msg(
@@ -295,7 +319,9 @@ def _copies(run: ProbeRun) -> Iterator[Finding]:
     long = [text for row in texts if max(map(len, row)) >= _LONG_CHARACTERS for text in row[1:]]
     same = sum(len(set(row)) == 1 for row in texts)
     if run.settings.temperature >= 0.3 and len(long) >= 10 and same >= _NEARLY_ALL * len(texts):
-        expected = msg("answers that vary at temperature {temperature:g}", temperature=run.settings.temperature)
+        expected = msg(
+            "answers that vary at temperature {temperature:g}", temperature=run.settings.temperature
+        )
         seen = msg(
             "all {each} answers to {same} of {problems} problems are the same text",
             each=len(rows[0]),
@@ -328,7 +354,9 @@ def _flips(run: ProbeRun) -> Iterator[Finding]:
             )
         )
         return
-    answers = joined(" and ", sorted({run.grades[place].extracted or msg("none") for place in flipped[0]})[:3])
+    answers = joined(
+        " and ", sorted({run.grades[place].extracted or msg("none") for place in flipped[0]})[:3]
+    )
     alike = median(_common_start([run.samples[place] for place in row]) for row in flipped)
     told = fail if interval.low > MOST and alike < NO_PREFIX_CHARACTERS else warn
     expected = msg("the same final answer every time at temperature 0")

@@ -58,14 +58,18 @@ def same_prompt(run: ProbeRun) -> Findings:
     found = fail if len(more) >= _SEVERAL else warn
     shown = ", ".join(map(str, (more or unlike)[0]))
     yield found(
-        expected=msg("as many prompt_tokens for each sample of a problem, whose messages are the same"),
+        expected=msg(
+            "as many prompt_tokens for each sample of a problem, whose messages are the same"
+        ),
         seen=msg(
             "{shown}; so for {unlike} of {problems} problems",
             shown=shown,
             unlike=len(unlike),
             problems=len(several),
         ),
-        fix=msg("compare the chat templates of all replicas, then look for prompts that requests share"),
+        fix=msg(
+            "compare the chat templates of all replicas, then look for prompts that requests share"
+        ),
     )
 
 

@@ -22,7 +22,9 @@ _FEWEST_ROUNDS = 3
 @check(
     "probe/steady",
     msg("The last answers are as good and as quick as the first"),
-    why=msg("The service asks for hours; what a server loses in minutes, it loses there many times over."),
+    why=msg(
+        "The service asks for hours; what a server loses in minutes, it loses there many times over."
+    ),
 )
 def steady(run: ProbeRun) -> Findings:
     """The probe asks each problem once, then each once more, and so on. With a healthy server the answers of the
@@ -63,7 +65,9 @@ def _worse(run: ProbeRun, rows: Sequence[Sequence[int]]) -> Iterator[Finding]:
         rows=len(rows),
         last=sum(last),
     )
-    fix = msg("restart the server and ask again; then look for what fills or grows: a cache, memory, a queue")
+    fix = msg(
+        "restart the server and ask again; then look for what fills or grows: a cache, memory, a queue"
+    )
     expected = msg("as many right answers in the last round as in the first")
     yield judged(p_value, expected=expected, seen=seen, fix=fix)
 
@@ -71,7 +75,8 @@ def _worse(run: ProbeRun, rows: Sequence[Sequence[int]]) -> Iterator[Finding]:
 def _later(run: ProbeRun, rows: Sequence[Sequence[int]]) -> Iterator[Finding]:
     """Later and later first texts. The first round is not compared: the server warms up in it."""
     waits_s = [
-        median(run.samples[place].first_s for place in places) for places in list(zip(*rows, strict=True))[1:]
+        median(run.samples[place].first_s for place in places)
+        for places in list(zip(*rows, strict=True))[1:]
     ]
     rising = len(waits_s) >= _FEWEST_ROUNDS and all(one < other for one, other in pairwise(waits_s))
     if rising and waits_s[-1] > max(_TIMES_LATER * waits_s[0], waits_s[0] + _LATER_S):
@@ -81,5 +86,7 @@ def _later(run: ProbeRun, rows: Sequence[Sequence[int]]) -> Iterator[Finding]:
             first=waits_s[0],
             last=waits_s[-1],
         )
-        fix = msg("look for what grows with each request: a history, a list, a log; the client's run is longer")
+        fix = msg(
+            "look for what grows with each request: a history, a list, a log; the client's run is longer"
+        )
         yield warn(expected=expected, seen=seen, fix=fix)

@@ -61,10 +61,14 @@ def truncated(run: ProbeRun) -> Findings:
         return
     reasoned = answers.reasoning(run, cut)
     thoughts = {sample.order for sample in reasoned}
-    endless = [sample for sample in cut if sample.order not in thoughts and answers.endless(run, sample)]
+    endless = [
+        sample for sample in cut if sample.order not in thoughts and answers.endless(run, sample)
+    ]
     going_on = thoughts.union(sample.order for sample in endless)
     most = run.settings.max_tokens
-    early = {each.order: each for each in cut if each.order not in going_on and _ends_early(each, most)}
+    early = {
+        each.order: each for each in cut if each.order not in going_on and _ends_early(each, most)
+    }
     talked = [sample for sample in cut if sample.order not in thoughts]
     is_open = surely(cut, answered) > NEVER_ENDS or surely(talked, answered) > OPEN
     undecided: Callable[..., Finding] = unsettled if is_open else warn
@@ -75,7 +79,9 @@ def truncated(run: ProbeRun) -> Findings:
         return
     told = fail if surely(endless, answered) > NEVER_ENDS else undecided
     expected = msg("answers that end before max_tokens")
-    thinking = msg(", {reasoned} of them while reasoning", reasoned=len(reasoned)) if reasoned else ""
+    thinking = (
+        msg(", {reasoned} of them while reasoning", reasoned=len(reasoned)) if reasoned else ""
+    )
     rambling = msg(", {endless} going on without end", endless=len(endless)) if endless else ""
     seen = msg(
         "{count} of {answered} were cut at max_tokens={most}{thinking}{rambling}; one ends in {last}",
@@ -86,7 +92,9 @@ def truncated(run: ProbeRun) -> Findings:
         rambling=rambling,
         last=excerpt(filled[0].text[-60:]),
     )
-    fix = msg("give reasoning more room (--max-tokens, --max-model-len), or repair the end-of-turn token")
+    fix = msg(
+        "give reasoning more room (--max-tokens, --max-model-len), or repair the end-of-turn token"
+    )
     yield told(expected=expected, seen=seen, fix=fix)
 
 
@@ -103,18 +111,27 @@ def _ended_by_others(answered: Sequence[Sample]) -> Findings:
         reason=ended[0].finish_reason,
         last=excerpt(ended[0].text[-60:]),
     )
-    fix = msg("take the filter in front of the engine out, or look into the server's log for what ended them")
+    fix = msg(
+        "take the filter in front of the engine out, or look into the server's log for what ended them"
+    )
     yield told(expected=msg("answers that end by themselves"), seen=seen, fix=fix)
 
 
 def _ends_early(sample: Sample, max_tokens: int) -> bool:
-    return sample.completion_tokens is not None and sample.completion_tokens < _CLEARLY_FEWER * max_tokens
+    return (
+        sample.completion_tokens is not None
+        and sample.completion_tokens < _CLEARLY_FEWER * max_tokens
+    )
 
 
-def _said_length(told: Callable[..., Finding], early: Sequence[Sample], answered: int, max_tokens: int) -> Finding:
+def _said_length(
+    told: Callable[..., Finding], early: Sequence[Sample], answered: int, max_tokens: int
+) -> Finding:
     """Answers with finish_reason "length" that max_tokens did not cut."""
     first = early[0]
-    expected = msg('finish_reason "length" only for answers of max_tokens={max_tokens}', max_tokens=max_tokens)
+    expected = msg(
+        'finish_reason "length" only for answers of max_tokens={max_tokens}', max_tokens=max_tokens
+    )
     seen = msg(
         '{early} of {answered} have finish_reason "length" after fewer tokens; one after '
         "{completion_tokens}, ending in {text}",

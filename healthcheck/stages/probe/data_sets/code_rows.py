@@ -32,7 +32,9 @@ def problem(identity: str, row: Mapping[str, object]) -> Problem | None:
 def _human_eval(identity: str, row: Mapping[str, object]) -> Problem:
     name, prompt, tests = (_text(row, column) for column in ("entry_point", "prompt", "test"))
     if not name.isidentifier() or "def check(" not in tests:
-        raise UsageError(msg("its entry_point is to name a function, and its test to define check(candidate)"))
+        raise UsageError(
+            msg("its entry_point is to name a function, and its test to define check(candidate)")
+        )
     solution = prompt + str(row["canonical_solution"]) if row.get("canonical_solution") else ""
     return _code(identity, prompt, solution, (name, prompt, f"{tests}\n\ncheck({name})\n"))
 
@@ -40,10 +42,16 @@ def _human_eval(identity: str, row: Mapping[str, object]) -> Problem:
 def _mbpp(identity: str, row: Mapping[str, object]) -> Problem:
     asked, solution = _text(row, "text", "prompt", "question"), _text(row, "code")
     tests = "\n".join(_texts(row, "test_list"))
-    name = next((name for name in reversed(_DEFINED.findall(solution)) if re.search(rf"\b{name}\b", tests)), "")
+    name = next(
+        (name for name in reversed(_DEFINED.findall(solution)) if re.search(rf"\b{name}\b", tests)),
+        "",
+    )
     if not name:
         raise UsageError(msg("its test_list calls no function that its code defines"))
-    setup = "\n".join([*_texts(row, "test_imports"), str(row.get("test_setup_code") or "")]).strip() + "\n"
+    setup = (
+        "\n".join([*_texts(row, "test_imports"), str(row.get("test_setup_code") or "")]).strip()
+        + "\n"
+    )
     question = f"{asked}\n\n```python\n{tests}\n```"
     return _code(identity, question, solution, (name, setup, f"{setup}{tests}\n"))
 
@@ -51,7 +59,9 @@ def _mbpp(identity: str, row: Mapping[str, object]) -> Problem:
 def _apps(identity: str, row: Mapping[str, object]) -> Problem:
     tests = _json(row, "input_output")
     if not isinstance(tests, Mapping) or tests.get("fn_name"):
-        raise UsageError(msg("its input_output is to have “inputs” and “outputs” alone: no function is called"))
+        raise UsageError(
+            msg("its input_output is to have “inputs” and “outputs” alone: no function is called")
+        )
     inputs, outputs = _texts(tests, "inputs"), _texts(tests, "outputs")
     if not 0 < len(inputs) == len(outputs) or sum(map(len, outputs)) > _MOST_OUTPUT_CHARS:
         raise UsageError(
@@ -64,7 +74,9 @@ def _apps(identity: str, row: Mapping[str, object]) -> Problem:
         )
     solutions = _texts({"solutions": _json(row, "solutions")}, "solutions")
     pairs = tuple(text for pair in zip(inputs, outputs, strict=True) for text in pair)
-    found = _code(identity, _text(row, "question", "prompt"), solutions[0] if solutions else "", pairs)
+    found = _code(
+        identity, _text(row, "question", "prompt"), solutions[0] if solutions else "", pairs
+    )
     return replace(found, family="program", kind=AnswerKind.PROGRAM)
 
 
@@ -88,9 +100,17 @@ def _text(row: Mapping[str, object], *names: str) -> str:
 def _texts(row: Mapping[str, object], name: str) -> list[str]:
     """A list of texts; empty if the row has none."""
     value = row.get(name) or []
-    if not isinstance(value, list) or len(value) > _MOST_TEXTS or not all(isinstance(one, str) for one in value):
+    if (
+        not isinstance(value, list)
+        or len(value) > _MOST_TEXTS
+        or not all(isinstance(one, str) for one in value)
+    ):
         raise UsageError(
-            msg("its {name} is to be a list of at most {most} texts", name=repr(name), most=_MOST_TEXTS)
+            msg(
+                "its {name} is to be a list of at most {most} texts",
+                name=repr(name),
+                most=_MOST_TEXTS,
+            )
         )
     return value
 
@@ -103,4 +123,6 @@ def _json(row: Mapping[str, object], name: str) -> object:
     try:
         return json_text.load_few(value.encode("utf-8", "surrogatepass"), object, 3 * _MOST_TEXTS)
     except JsonError as error:
-        raise UsageError(msg("its {name} is to be JSON: {error}", name=repr(name), error=error)) from error
+        raise UsageError(
+            msg("its {name} is to be JSON: {error}", name=repr(name), error=error)
+        ) from error

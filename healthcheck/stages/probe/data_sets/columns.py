@@ -25,7 +25,10 @@ WITHOUT_TIER = "no tier"
 _TIER = ("tier", "category")
 _IMAGE = ("image", "images")
 _UNREAD = ("image_url", "image_path", "picture", "pictures", "img", "video", "audio")
-_OTHERS = {"question": ("Question", "problem", "origin_prompt"), "answer": ("Answer", "gold_answer")}
+_OTHERS = {
+    "question": ("Question", "problem", "origin_prompt"),
+    "answer": ("Answer", "gold_answer"),
+}
 """Of CMMLU and GPQA, MATH-500, and AIME as AISBench has it."""
 _RESERVED = "all"
 """The name of all tiers together, in reports."""
@@ -37,7 +40,13 @@ def renamed(row: Mapping[str, object], names: Mapping[str, str]) -> Mapping[str,
     Raises:
         UsageError: a named column is missing.
     """
-    usual = {own: name for own, others in _OTHERS.items() if own not in row for name in others if name in row}
+    usual = {
+        own: name
+        for own, others in _OTHERS.items()
+        if own not in row
+        for name in others
+        if name in row
+    }
     names = {**usual, **names}
     for own, theirs in names.items():
         if theirs not in row:
@@ -50,7 +59,11 @@ def renamed(row: Mapping[str, object], names: Mapping[str, str]) -> Mapping[str,
                     there=there[:200],
                 )
             )
-    left = {name: value for name, value in row.items() if name not in names and name not in names.values()}
+    left = {
+        name: value
+        for name, value in row.items()
+        if name not in names and name not in names.values()
+    }
     return {**left, **{own: row[theirs] for own, theirs in names.items()}}
 
 
@@ -65,7 +78,11 @@ def tier(row: Mapping[str, object]) -> str:
     if value is None or value == "":
         return ""
     text = " ".join(str(value).split())
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)) or not 0 < len(text) <= MAX_TIER_CHARS:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (str, int, float))
+        or not 0 < len(text) <= MAX_TIER_CHARS
+    ):
         raise UsageError(
             msg(
                 "its {name} is not a text of at most {max_tier_chars} characters",
@@ -93,13 +110,20 @@ def images(row: Mapping[str, object]) -> tuple[str, ...]:
     for name in _UNREAD:
         if row.get(name):
             raise UsageError(
-                msg("the column {name} is not read: put pictures into the column 'image'", name=repr(name))
+                msg(
+                    "the column {name} is not read: put pictures into the column 'image'",
+                    name=repr(name),
+                )
             )
     name = next((name for name in _IMAGE if row.get(name)), "")
     value = row.get(name) if name else []
     named = [value] if isinstance(value, str) else value
-    if not isinstance(named, list) or not all(isinstance(one, str) and one.strip() for one in named):
-        raise UsageError(msg("its {name} is neither a path, nor a data URL, nor a list of them", name=repr(name)))
+    if not isinstance(named, list) or not all(
+        isinstance(one, str) and one.strip() for one in named
+    ):
+        raise UsageError(
+            msg("its {name} is neither a path, nor a data URL, nor a list of them", name=repr(name))
+        )
     if len(named) > MAX_PICTURES:
         raise UsageError(
             msg(
@@ -129,18 +153,26 @@ class Pictures:
     def _one(self, named: str) -> bytes:
         picture = _decoded(named) if named.startswith("data:") else self._file(named)
         if not media_type(picture):
-            raise UsageError(msg("{named} is not a PNG, JPEG, GIF or WebP picture", named=repr(named[:80])))
+            raise UsageError(
+                msg("{named} is not a PNG, JPEG, GIF or WebP picture", named=repr(named[:80]))
+            )
         self._left -= len(picture)
         if self._left < 0:
             raise UsageError(
-                msg("with this one the pictures have more than {max_bytes} MiB", max_bytes=MAX_BYTES >> 20)
+                msg(
+                    "with this one the pictures have more than {max_bytes} MiB",
+                    max_bytes=MAX_BYTES >> 20,
+                )
             )
         return picture
 
     def _file(self, named: str) -> bytes:
         if "://" in named:
             raise UsageError(
-                msg("{named} is an address: nothing is downloaded; save the picture", named=repr(named[:80]))
+                msg(
+                    "{named} is an address: nothing is downloaded; save the picture",
+                    named=repr(named[:80]),
+                )
             )
         try:
             path = (self._folder / named).resolve(strict=True)
@@ -149,7 +181,11 @@ class Pictures:
                 msg("there is no picture {named} beside the data set", named=repr(named[:80]))
             ) from error
         if not path.is_relative_to(self._folder):
-            raise UsageError(msg("the picture {named} lies outside the data set's folder", named=repr(named[:80])))
+            raise UsageError(
+                msg(
+                    "the picture {named} lies outside the data set's folder", named=repr(named[:80])
+                )
+            )
         return read_bounded(path, MAX_PICTURE_BYTES)
 
 

@@ -112,7 +112,9 @@ def _named(path: Path, place: int) -> Iterator[None]:
     try:
         yield
     except UsageError as error:
-        raise UsageError(msg("{path}:{place}: {error}", path=path, place=place, error=error)) from error
+        raise UsageError(
+            msg("{path}:{place}: {error}", path=path, place=place, error=error)
+        ) from error
 
 
 def _illustrated(row: _Row, pictures: columns.Pictures) -> Problem:
@@ -137,7 +139,9 @@ def _illustrated(row: _Row, pictures: columns.Pictures) -> Problem:
 
 
 def _row(file: Path, place: int, row: Mapping[str, object]) -> _Row:
-    problem = replace(_problem(f"{file.stem}/{place}", listed.lettered(row)), tier=columns.tier(row))
+    problem = replace(
+        _problem(f"{file.stem}/{place}", listed.lettered(row)), tier=columns.tier(row)
+    )
     _refuse_ungradable(problem)
     return _Row(file=file, place=place, problem=problem, images=columns.images(row))
 
@@ -162,7 +166,11 @@ def _problem(identity: str, row: Mapping[str, object]) -> Problem:
         )  # fmt: skip
     if letters:
         raise UsageError(
-            msg("the answer {answer} is none of the letters {letters}", answer=repr(answer[:80]), letters=letters)
+            msg(
+                "the answer {answer} is none of the letters {letters}",
+                answer=repr(answer[:80]),
+                letters=letters,
+            )
         )
     _, mark, final = answer.rpartition(_GOLD)
     if mark and not final.strip():
@@ -183,11 +191,19 @@ def _accepted(row: Mapping[str, object]) -> tuple[str, ...]:
     given = row.get("answers")
     if given is None:
         return ()
-    if not isinstance(given, list) or not 0 < len(given) <= _MOST_ACCEPTED or not all(map(_is_text, given)):
-        raise UsageError(msg("its answers are not a list of at most {most} texts", most=_MOST_ACCEPTED))
+    if (
+        not isinstance(given, list)
+        or not 0 < len(given) <= _MOST_ACCEPTED
+        or not all(map(_is_text, given))
+    ):
+        raise UsageError(
+            msg("its answers are not a list of at most {most} texts", most=_MOST_ACCEPTED)
+        )
     if listed.letters_of(row):
         raise UsageError(
-            msg("it has answers of several persons, and letters to choose from: leave one of them away")
+            msg(
+                "it has answers of several persons, and letters to choose from: leave one of them away"
+            )
         )
     if len(given) < _PERSONS and max(soft_score(one, given) for one in given) <= 0.5:
         raise UsageError(
@@ -236,7 +252,9 @@ def _refuse_without_judge(path: Path, rows: Collection[_Row]) -> None:
         code.mode()
     places = [row.place for row in rows if row.problem.kind is AnswerKind.EXPRESSION]
     if places and not judge.installed():
-        named = ", ".join(map(str, places[:_MOST_NAMED])) + (" …" if len(places) > _MOST_NAMED else "")
+        named = ", ".join(map(str, places[:_MOST_NAMED])) + (
+            " …" if len(places) > _MOST_NAMED else ""
+        )
         raise UsageError(
             msg(
                 "{path}: the answers of {places} rows are expressions ({named}), which {package} judges: "
@@ -294,7 +312,8 @@ def _all_with_tiers(rows: Iterable[_Row]) -> list[_Row]:
     if not any(row.problem.tier for row in rows):
         return rows
     return [
-        replace(row, problem=replace(row.problem, tier=row.problem.tier or columns.WITHOUT_TIER)) for row in rows
+        replace(row, problem=replace(row.problem, tier=row.problem.tier or columns.WITHOUT_TIER))
+        for row in rows
     ]
 
 
@@ -304,7 +323,11 @@ def _text(row: Mapping[str, object], name: str) -> str:
         return str(value)
     if value is None or not str(value).strip():
         there = ", ".join(map(str, row)) or msg("nothing")
-        empty = msg("{name} is empty", name=repr(name)) if name in row else msg("no {name}", name=repr(name))
+        empty = (
+            msg("{name} is empty", name=repr(name))
+            if name in row
+            else msg("no {name}", name=repr(name))
+        )
         raise UsageError(
             msg(
                 "{empty} in this row (it has {there}); --set columns.{name}=NAME names another column",
@@ -314,5 +337,9 @@ def _text(row: Mapping[str, object], name: str) -> str:
             )
         )
     raise UsageError(
-        msg("{name} is {value}, and not one text or number", name=repr(name), value=repr(str(value)[:80]))
+        msg(
+            "{name} is {value}, and not one text or number",
+            name=repr(name),
+            value=repr(str(value)[:80]),
+        )
     )

@@ -26,7 +26,9 @@ _MANY = 40
 
 def letters_of(row: Mapping[str, object]) -> str:
     """The letters whose column has a text."""
-    return "".join(letter for letter in LETTERS if row.get(letter) is not None and str(row[letter]).strip())
+    return "".join(
+        letter for letter in LETTERS if row.get(letter) is not None and str(row[letter]).strip()
+    )
 
 
 def lettered(row: Mapping[str, object]) -> Mapping[str, object]:
@@ -44,7 +46,10 @@ def lettered(row: Mapping[str, object]) -> Mapping[str, object]:
         return row
     if letters_of(row):
         raise UsageError(
-            msg("it has choices under {name} and under letters: leave one of them away", name=repr(name))
+            msg(
+                "it has choices under {name} and under letters: leave one of them away",
+                name=repr(name),
+            )
         )
     texts, labels = _lists(row[name], msg("its {name}", name=repr(name)))
     answer = row.get("answer")
@@ -58,7 +63,11 @@ def lettered(row: Mapping[str, object]) -> Mapping[str, object]:
 def counted(row: Mapping[str, object]) -> list[int]:
     """The index that a row gives as its answer, if any."""
     answer = row.get("answer")
-    return [answer] if _column(row) and isinstance(answer, int) and not isinstance(answer, bool) else []
+    return (
+        [answer]
+        if _column(row) and isinstance(answer, int) and not isinstance(answer, bool)
+        else []
+    )
 
 
 def refuse_counted_from_one(path: Path, places: Sequence[int]) -> None:
@@ -89,7 +98,10 @@ def _lists(value: object, what: str) -> tuple[list[object], list[str]]:
         labels, value = value.get("label"), value.get("text")
     if not isinstance(value, list) or not all(_is_text(choice) for choice in value):
         raise UsageError(
-            msg("{what} is not a list of texts (a CSV file has a column for each choice: A, B, …)", what=what)
+            msg(
+                "{what} is not a list of texts (a CSV file has a column for each choice: A, B, …)",
+                what=what,
+            )
         )
     if not 2 <= len(value) <= len(LETTERS):
         raise UsageError(
@@ -102,13 +114,21 @@ def _lists(value: object, what: str) -> tuple[list[object], list[str]]:
         )
     if labels is None:
         return value, list(LETTERS[: len(value)])
-    if not isinstance(labels, list) or len(labels) != len(value) or len(set(map(str, labels))) < len(labels):
+    if (
+        not isinstance(labels, list)
+        or len(labels) != len(value)
+        or len(set(map(str, labels))) < len(labels)
+    ):
         raise UsageError(msg("{what} has no label of its own for each text", what=what))
     return value, [str(label) for label in labels]
 
 
 def _is_text(choice: object) -> bool:
-    return isinstance(choice, (str, int, float)) and not isinstance(choice, bool) and bool(str(choice).strip())
+    return (
+        isinstance(choice, (str, int, float))
+        and not isinstance(choice, bool)
+        and bool(str(choice).strip())
+    )
 
 
 def _readings(answer: object, texts: Sequence[object], labels: Sequence[str]) -> list[int]:
@@ -116,7 +136,9 @@ def _readings(answer: object, texts: Sequence[object], labels: Sequence[str]) ->
     own = labels[0] not in LETTERS  # labels such as 1 to 4 are not indices
     said = str(answer).strip()
     found = [place for place, label in enumerate(labels) if said.upper() == label.upper()]
-    found += [place for place, text in enumerate(texts) if type(text) is type(answer) and text == answer]
+    found += [
+        place for place, text in enumerate(texts) if type(text) is type(answer) and text == answer
+    ]
     counts = isinstance(answer, int) and not isinstance(answer, bool)
     if not own and (counts or (isinstance(answer, str) and _PLACE.fullmatch(said))):
         found.append(int(said) if int(said) >= 0 else len(texts))
@@ -136,5 +158,7 @@ def _unclear(answer: object, found: set[int], count: int) -> str:
         )
     named = " or ".join(LETTERS[place] for place in sorted(found))
     return msg(
-        "the answer {answer} can mean choice {named}: write the letter", answer=repr(str(answer)[:80]), named=named
+        "the answer {answer} can mean choice {named}: write the letter",
+        answer=repr(str(answer)[:80]),
+        named=named,
     )

@@ -34,9 +34,15 @@ def files_of(path: Path) -> tuple[Path, ...]:
         here = _readable(place)
         chosen = [each for each in here if each.stem in _SPLITS] or here
         if len(chosen) > 1:
-            named = ", ".join(each.name for each in chosen[:_MOST_NAMED]) + (" …" if chosen[_MOST_NAMED:] else "")
+            named = ", ".join(each.name for each in chosen[:_MOST_NAMED]) + (
+                " …" if chosen[_MOST_NAMED:] else ""
+            )
             raise UsageError(
-                msg("{path} has several files of problems: name one of {named}", path=place, named=named)
+                msg(
+                    "{path} has several files of problems: name one of {named}",
+                    path=place,
+                    named=named,
+                )
             )
         for files in (chosen, *(_split(place / name) for name in _SPLITS)):
             if files and (files is chosen or _has_answers(files[0])):
@@ -65,7 +71,9 @@ def _inside(folder: Path) -> list[Path]:
     try:
         names = sorted(each for each in folder.iterdir() if not each.name.startswith("."))
     except OSError as error:
-        raise UsageError(msg("cannot read {path}: {reason}", path=folder, reason=reason_of(error))) from error
+        raise UsageError(
+            msg("cannot read {path}: {reason}", path=folder, reason=reason_of(error))
+        ) from error
     if len(names) > _MOST_FILES:
         raise UsageError(msg("{path} has more than {most} files", path=folder, most=_MOST_FILES))
     return [each for each in names if os.path.realpath(each).startswith(f"{root}{os.sep}")]

@@ -33,7 +33,9 @@ def rows_of(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]
         return
     for place, row in _json_rows(path, text):
         if place > MAX_ROWS:
-            raise UsageError(msg("{path} has more than {max_rows} rows", path=path, max_rows=MAX_ROWS))
+            raise UsageError(
+                msg("{path} has more than {max_rows} rows", path=path, max_rows=MAX_ROWS)
+            )
         if not isinstance(row, dict):
             raise UsageError(
                 msg(
@@ -72,10 +74,18 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]
             lines.seek(0)
             reader = csv.DictReader(lines, _MMLU, strict=True)
         for row in reader:
-            yield reader.line_num, {str(key).strip(): value for key, value in row.items() if key is not None}
+            yield (
+                reader.line_num,
+                {str(key).strip(): value for key, value in row.items() if key is not None},
+            )
     except csv.Error as error:
         raise UsageError(
-            msg("{path}:{line_num}: not CSV: {error}", path=path, line_num=reader.line_num, error=error)
+            msg(
+                "{path}:{line_num}: not CSV: {error}",
+                path=path,
+                line_num=reader.line_num,
+                error=error,
+            )
         ) from error
 
 

@@ -10,7 +10,9 @@ from healthcheck.stages.probe.grading.numbers import normalise
 from healthcheck.stages.probe.grading.statements import ENDS_IN_A_QUESTION, Statement, statements
 
 _LETTER = re.compile(r"(?<![A-Za-z0-9'’])[(\[]?([A-J])[)\]]?(?![A-Za-z0-9'’])")
-_SMALL = re.compile(r"\s*(?:option\s+)?[(\[\"'“]?([a-j])(?:[)\]\"'”.:：]|\s*$)(?!\w)", re.IGNORECASE)
+_SMALL = re.compile(
+    r"\s*(?:option\s+)?[(\[\"'“]?([a-j])(?:[)\]\"'”.:：]|\s*$)(?!\w)", re.IGNORECASE
+)
 _MARKED = re.compile(r"^\s*[(\[]?[A-Ja-j][)\].:：]\s*")
 _WHOLE = re.compile(r"(?:(?i:option)\s+)?[(\[]?([A-Ja-j])[)\].:：]?")
 _LETTERS = (
@@ -30,7 +32,9 @@ _SEVERAL = re.compile(r"(?:\s|,|，|、|or|and|和|或|/|&)+", re.IGNORECASE)
 _CHOSEN = re.compile(
     r"(?:正确(?:选项|答案)?[是为]|选项?|选择|故选|应选|(?i:\b(?:choose|pick|select|option|leaves|go\s+with|(?:must|has\s+to|should)\s+be|it\s+is|it['’]s|my\s+choice\s+is|(?:choice|option)\s+is)))\s*[:：]?\s*\**[(\[]?([A-J])[)\]]?(?![A-Za-z])"
 )
-_REASONED = re.compile(r"[(\[]?([A-J])[)\]]?[.,:]?\s+(?:because|since|as|is\s+(?:correct|right|better|best|the))\b")
+_REASONED = re.compile(
+    r"[(\[]?([A-J])[)\]]?[.,:]?\s+(?:because|since|as|is\s+(?:correct|right|better|best|the))\b"
+)
 _LISTED = re.compile(r"\s*(?:[-*•]\s+)?[(\[]?([A-J])[)\].:：](?!\w)")
 _CORRECT = re.compile(r"(?<![A-Za-z])([A-J])\s*(?:选?项)?(?:是|为|也)?(?:正确|对)的?(?!吗|与否|性)")
 _THE_ANSWER = re.compile(
@@ -38,16 +42,20 @@ _THE_ANSWER = re.compile(
     r"(?:(?:only|correct|right|best|true|final)\s+)*(?:answer|choice|option|one|correct|right|true)(?=\s*[.,;!]|\s*$)"
 )
 _OPENING = re.compile(
-    r"\s*[(\[]?([A-J])(?:[)\].:：]{1,2}[ \t]*(?P<text>[^\n]*))?[)\]]?[ \t]*\n\s*(?P<rest>\S.*)", re.DOTALL
+    r"\s*[(\[]?([A-J])(?:[)\].:：]{1,2}[ \t]*(?P<text>[^\n]*))?[)\]]?[ \t]*\n\s*(?P<rest>\S.*)",
+    re.DOTALL,
 )
 _SPOKEN_OF = re.compile(r"(?i)(?:options?|choices?|answers?|选项)\s*[:：]?\s*\**[(\[]?[A-J]")
 """A letter that is only mentioned: "option B is London"."""
 _BOTH = re.compile(r"(?i)\b(?:both|either|neither)\b|都|要么")
 _TURNING = re.compile(
-    r"\b(?:but|however|wait|actually|instead|therefore|thus|hence|so)\b|但|不过|不对|所以|因此|故", re.IGNORECASE
+    r"\b(?:but|however|wait|actually|instead|therefore|thus|hence|so)\b|但|不过|不对|所以|因此|故",
+    re.IGNORECASE,
 )
 
-_REVERSED = re.compile(r"\b(?:but|however|wait|actually|instead|no|only|unless|if)\b|但|不过|不对", re.IGNORECASE)
+_REVERSED = re.compile(
+    r"\b(?:but|however|wait|actually|instead|no|only|unless|if)\b|但|不过|不对", re.IGNORECASE
+)
 
 
 def choice(answer: str, letters: str, options: dict[str, str]) -> Found | None:
@@ -88,12 +96,23 @@ def _stated(statement: Statement, letters: str, options: dict[str, str]) -> str:
 def _option(text: str, options: dict[str, str]) -> str:
     """The letter of the option with this text."""
     said = _plain(_MARKED.sub("", text))
-    return next((letter for letter, option in options.items() if said and said == _plain(normalise(option))), "")
+    return next(
+        (
+            letter
+            for letter, option in options.items()
+            if said and said == _plain(normalise(option))
+        ),
+        "",
+    )
 
 
 def _named(text: str, letters: str) -> str:
     """The letter that a text names first, with alternatives beside it: "A or B"."""
-    found = [match for match in _LETTER.finditer(text) if match[1] in letters and not _article(text, match)]
+    found = [
+        match
+        for match in _LETTER.finditer(text)
+        if match[1] in letters and not _article(text, match)
+    ]
     if not found:
         run = re.search(rf"(?<![A-Za-z])[{letters}]{{2,}}(?![A-Za-z])", text)
         return run.group() if run and len(set(run.group())) > 1 else ""
@@ -111,7 +130,9 @@ def _opening(text: str, letters: str, options: dict[str, str]) -> str:
     if not opening or opening[1] not in letters:
         return ""
     letter, rest = opening[1], _DENIED.sub(" ", opening["rest"])
-    listed = any(_LISTED.match(line) or _WHOLE.fullmatch(line.strip()) for line in rest.splitlines())
+    listed = any(
+        _LISTED.match(line) or _WHOLE.fullmatch(line.strip()) for line in rest.splitlines()
+    )
     named = opening["text"] and _plain(opening["text"]) != _plain(options.get(letter, ""))
     chosen = {match[1] for match in _CHOSEN.finditer(_SPOKEN_OF.sub(" ", rest))} - {letter}
     return "" if listed or named or chosen or _TURNING.search(rest) else letter
@@ -122,7 +143,9 @@ def _unmarked(text: str, letters: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines or ENDS_IN_A_QUESTION.search(lines[-1]):
         return ""
-    if len({match[1] for line in lines if (match := _LISTED.match(line))}) > 2 and not _CORRECT.search(text):
+    if len(
+        {match[1] for line in lines if (match := _LISTED.match(line))}
+    ) > 2 and not _CORRECT.search(text):
         lines = [line for line in lines if not _LISTED.match(line)] or [""]
         text = "\n".join(lines)
     plain = _DENIED.sub(" ", text)
@@ -141,7 +164,11 @@ def _unmarked(text: str, letters: str) -> str:
 
 def _last(text: str, letters: str, chosen: str) -> str:
     """The chosen letter, else the last one, unless an alternative is beside it: "A or B", "both A and B"."""
-    found = [match for match in _LETTER.finditer(text) if match[1] in letters and not _article(text, match)]
+    found = [
+        match
+        for match in _LETTER.finditer(text)
+        if match[1] in letters and not _article(text, match)
+    ]
     if not found or (not chosen and len({match[1] for match in found}) > 1 and _BOTH.search(text)):
         return ""
     last = found[-1]

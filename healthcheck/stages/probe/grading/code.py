@@ -30,9 +30,15 @@ AT_ONCE = len(os.sched_getaffinity(0))
 """How many answers run at the same time."""
 _LIMIT_S, _MOST_S = 10.0, 120.0
 """For the tests or one input, and for all inputs."""
-_LIMITS = Limits(process_cpu_s=12, processes=32, memory_bytes=2**30, disk_bytes=2**26, kept_output_bytes=2**23)
-_FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[^\n`]*\n(.*?)(?:^[ \t]*\2[ \t\r]*$|\Z)", re.MULTILINE | re.DOTALL)
-_CODE_BEGINS = re.compile(r"^(?:import |from \w[\w.]* import |def |async def |class |@)", re.MULTILINE)
+_LIMITS = Limits(
+    process_cpu_s=12, processes=32, memory_bytes=2**30, disk_bytes=2**26, kept_output_bytes=2**23
+)
+_FENCE = re.compile(
+    r"^([ \t]*)(`{3,}|~{3,})[^\n`]*\n(.*?)(?:^[ \t]*\2[ \t\r]*$|\Z)", re.MULTILINE | re.DOTALL
+)
+_CODE_BEGINS = re.compile(
+    r"^(?:import |from \w[\w.]* import |def |async def |class |@)", re.MULTILINE
+)
 _NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d{0,399})(?:\.\d{0,400})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
 
@@ -82,7 +88,9 @@ def found_in(answer: str, problem: Problem) -> Found:
 
     What does not define the function continues the code of the prompt.
     """
-    blocks = [textwrap.dedent(body) if indent else body for indent, _, body in _FENCE.findall(answer)]
+    blocks = [
+        textwrap.dedent(body) if indent else body for indent, _, body in _FENCE.findall(answer)
+    ]
     if problem.kind is AnswerKind.PROGRAM:
         source = blocks[-1] if blocks else answer
         return Found(before="", sources=(source,), fenced=bool(blocks))
@@ -95,7 +103,11 @@ def found_in(answer: str, problem: Problem) -> Found:
     if defining:
         above = defined.search(prompt)
         before = prompt[: above.start()] if above else prompt
-        return Found(before=before, sources=(defining[-1], textwrap.dedent(defining[-1])), fenced=bool(blocks))
+        return Found(
+            before=before,
+            sources=(defining[-1], textwrap.dedent(defining[-1])),
+            fenced=bool(blocks),
+        )
     body = blocks[-1] if blocks else answer
     indented = textwrap.indent(textwrap.dedent(body), "    ")
     sources = (prompt + body, f"{prompt}    {body.lstrip()}", prompt + indented)
@@ -116,7 +128,9 @@ def ran(kind: AnswerKind, references: Sequence[str], found: Found) -> tuple[bool
         passed, otherwise = recording.stdout == token, "ended before its tests did"
     else:
         inputs, outputs = references[::2], references[1::2]
-        recording = _recorded(found, min(_LIMIT_S * len(inputs), _MOST_S), {"inputs": inputs, "tests": ""})
+        recording = _recorded(
+            found, min(_LIMIT_S * len(inputs), _MOST_S), {"inputs": inputs, "tests": ""}
+        )
         passed, otherwise = _outputs(recording.stdout) == [*map(_lines, outputs)], "other output"
     if recording.ended_by is not EndedBy.EXIT:
         return False, recording.ended_by.value
@@ -143,7 +157,10 @@ def _recorded(found: Found, wall_s: float, job: dict[str, object]) -> Recording:
             recording = box.run(setting, mode())[1]
     if recording.ended_by in {EndedBy.SETUP, EndedBy.COPY, EndedBy.LOST}:
         raise Blocked(
-            msg("the sandbox for an answer could not be started again: {trouble}", trouble=recording.trouble)
+            msg(
+                "the sandbox for an answer could not be started again: {trouble}",
+                trouble=recording.trouble,
+            )
         )
     return recording
 
@@ -158,4 +175,7 @@ def _outputs(said: str) -> list[list[list[object]]]:
 def _lines(output: str) -> list[list[object]]:
     """The words of each line, numbers by value, without empty lines at the ends."""
     lines = output.strip().splitlines()
-    return [[Decimal(word) if _NUMBER.fullmatch(word) else word for word in line.split()] for line in lines]
+    return [
+        [Decimal(word) if _NUMBER.fullmatch(word) else word for word in line.split()]
+        for line in lines
+    ]

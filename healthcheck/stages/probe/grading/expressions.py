@@ -23,7 +23,9 @@ _SIGNS = {
     "∈": r"\in ", "∅": r"\emptyset ", "（": "(", "）": ")", "，": ",", "。": ".", "：": ":", "°": r"^\circ ",
     "⟨": "(", "⟩": ")", r"\langle": "(", r"\rangle": ")", "、": ",", "θ": r"\theta ", r"\varnothing": r"\emptyset ",
 }  # fmt: skip
-_SPAN = re.compile(r"\$\$(.{1,600}?)\$\$|\$(.{1,600}?)\$|\\\((.{1,600}?)\\\)|\\\[(.{1,600}?)\\\]", re.DOTALL)
+_SPAN = re.compile(
+    r"\$\$(.{1,600}?)\$\$|\$(.{1,600}?)\$|\\\((.{1,600}?)\\\)|\\\[(.{1,600}?)\\\]", re.DOTALL
+)
 _SPACING = re.compile(r"(?<!\\)\\[,;:! ]|\\(?:left|right|displaystyle|quad|qquad)(?![a-z])|~")
 _PLAIN_TEXT = re.compile(r"\\(?:text|mathrm|textbf|mathbf|mbox)\s*\{\s*([^{}]*?)\s*\}")
 _JOINT = re.compile(r"\s*(?:\bor\b|\band\b|或|和|与)\s*")
@@ -39,22 +41,31 @@ _TUPLE_NAME = re.compile(
 _VALUE = re.compile(r"\s*([A-Za-z]|\\theta)\s*=\s*([^=]+)")
 _COLUMN = re.compile(r"\\begin\{pmatrix\}(.*)\\end\{pmatrix\}")
 _ROWS = re.compile(r"\[(\[[^\[\]]*\](?:,\[[^\[\]]*\])*)\]")
-_IN_RADIANS = re.compile(r"\s*(?:\\(?:text|mathrm)\s?\{\s*rad(?:ians?)?\s*\}|\brad(?:ians?)?\b|弧度)")
+_IN_RADIANS = re.compile(
+    r"\s*(?:\\(?:text|mathrm)\s?\{\s*rad(?:ians?)?\s*\}|\brad(?:ians?)?\b|弧度)"
+)
 _NAMED = re.compile(r"^\s*(?:[A-Za-z](?:_\{?\w\}?)?|[a-z]'?\([a-z]\))\s*=\s*(?=[^=]+$)")
-_UNIT = re.compile(r"(?<=[\d})])\s+(?:cm|mm|km|m|kg|g|s|(?:square\s)?units?|degrees?)(?:\^\{?[23]\}?)?$")
+_UNIT = re.compile(
+    r"(?<=[\d})])\s+(?:cm|mm|km|m|kg|g|s|(?:square\s)?units?|degrees?)(?:\^\{?[23]\}?)?$"
+)
 """Only after a space: in 5m, m may be a variable."""
 _STATES = re.compile(
-    r"(?:\b(?:is|are|be|at|gives?|equals|has\s+length|i\.e\.|that\s+is)(?!\w)|[:：]|[是为])\s*", re.IGNORECASE
+    r"(?:\b(?:is|are|be|at|gives?|equals|has\s+length|i\.e\.|that\s+is)(?!\w)|[:：]|[是为])\s*",
+    re.IGNORECASE,
 )
 _NAMED_LINE = re.compile(r"\s*(?:[-*•]\s+)?\$?[A-Za-z]\s*=[^=]+$")
 _NO_SOLUTION = re.compile(
-    r"\bno\s+(?:real\s+)?solutions?\b|\bempty(?:\s+set)?\b|无(?:实数)?解|没有实数解|空集", re.IGNORECASE
+    r"\bno\s+(?:real\s+)?solutions?\b|\bempty(?:\s+set)?\b|无(?:实数)?解|没有实数解|空集",
+    re.IGNORECASE,
 )
 _QUALIFIED = re.compile(
-    r"\b(?:if|when|unless|other|false|besides|except|not|until)\b|n['’]t\b|当|若|如果|不|除", re.IGNORECASE
+    r"\b(?:if|when|unless|other|false|besides|except|not|until)\b|n['’]t\b|当|若|如果|不|除",
+    re.IGNORECASE,
 )
 _DEGREES = re.compile(r"(?<![\d.])(\d{1,4})\s?(?:\^\{?\\circ\}?|°|degrees\b)")
-_LEADING = re.compile(r"^\s*(?:so|thus|hence|therefore|then|所以|因此|故|即|∴|⇒)[\s,，:：]*", re.IGNORECASE)
+_LEADING = re.compile(
+    r"^\s*(?:so|thus|hence|therefore|then|所以|因此|故|即|∴|⇒)[\s,，:：]*", re.IGNORECASE
+)
 _SUBSCRIPT = re.compile("[₀-₉]+")
 _BASE = re.compile(r"(?<=[\dA-F])\s*\((?:in\s+)?base\s+(\d+)\)")
 _IN_BRACKETS = re.compile(
@@ -65,7 +76,8 @@ _BOUND = re.compile(r"[a-z](<|>|\\le|\\ge)([^<>]+)")
 _BETWEEN = re.compile(r"([^<>]+?)(<|\\le)[a-z](<|\\le)([^<>]+)")
 _NAMED_LINES = re.compile(r"\s*(?:[-*•]\s+)?\$?[A-Za-z]\s*=\s*[^=\s]+\$?\s*", re.MULTILINE)
 _ASIDE = re.compile(
-    r"\b(?:not|exclud\w*|given|candidates?|wrong|check|except)\b|n['’]t\b|不|排除|检验", re.IGNORECASE
+    r"\b(?:not|exclud\w*|given|candidates?|wrong|check|except)\b|n['’]t\b|不|排除|检验",
+    re.IGNORECASE,
 )
 _OPERATION = re.compile(r"[\w)}]\s*[-+−=^<>≤≥/,²³]")
 _WORD = re.compile(r"[A-Za-z]{3,}|[\u3400-\u9fff]{2,}")
@@ -89,13 +101,19 @@ def judged(answer: str, gold: str) -> tuple[Found | None, bool, str]:
         answer = _DEGREES.sub(r"\\frac{\1\\pi}{180}", _IN_RADIANS.sub("", answer))
     if _key(gold) == r"\emptyset":
         answer = _empty(answer)
-    answer = _BASE.sub(r"_{\1}", _SUBSCRIPT.sub(lambda found: f"_{{{normalize('NFKC', found[0])}}}", answer))
+    answer = _BASE.sub(
+        r"_{\1}", _SUBSCRIPT.sub(lambda found: f"_{{{normalize('NFKC', found[0])}}}", answer)
+    )
     stated = statements(BOLD.sub(_as_formula, answer))
     listed = _listed(stated.rest, gold)
     for statement in stated.marked:
         if candidate := _continued(_candidate(statement.text, gold), listed):
             right, by = equal(candidate, gold)
-            return Found(tier=statement.tier, text=_key(gold) if right else _key(candidate)), right, by
+            return (
+                Found(tier=statement.tier, text=_key(gold) if right else _key(candidate)),
+                right,
+                by,
+            )
     candidate = "" if stated.taken_back else listed or _unmarked(stated.rest, gold)
     if not candidate:
         return None, False, ""
@@ -105,11 +123,18 @@ def judged(answer: str, gold: str) -> tuple[Found | None, bool, str]:
 
 def _as_formula(bold: re.Match[str]) -> str:
     """An expression in bold as one in dollar signs."""
-    plain = "$" not in bold[1] and "\\(" not in bold[1] and _OPERATION.search(bold[1]) and not _worded(bold[1])
+    plain = (
+        "$" not in bold[1]
+        and "\\(" not in bold[1]
+        and _OPERATION.search(bold[1])
+        and not _worded(bold[1])
+    )
     if not plain or len(bold.string) - bold.end() > _NEAR_THE_END:
         return bold[0]
     behind = bold.string[bold.end() :].replace("**", "")
-    plain = not _OPERATION.search(_NAMED_LINES.sub("", behind)) and not _worded(behind.partition("\n")[0])
+    plain = not _OPERATION.search(_NAMED_LINES.sub("", behind)) and not _worded(
+        behind.partition("\n")[0]
+    )
     return f"${bold[1]}$" if plain else bold[0]
 
 
@@ -123,7 +148,11 @@ def _empty(answer: str) -> str:
     ends = [match.end() for match in SENTENCE_END.finditer(answer.rstrip(" \n.。"))]
     last = answer[ends[-1] if ends else 0 :]
     plain = _QUALIFIED.search(last) or re.search(r"\d", last)
-    return answer if plain else answer[: len(answer) - len(last)] + _NO_SOLUTION.sub(r"$\\emptyset$", last)
+    return (
+        answer
+        if plain
+        else answer[: len(answer) - len(last)] + _NO_SOLUTION.sub(r"$\\emptyset$", last)
+    )
 
 
 def equal(answer: str, gold: str) -> tuple[bool, str]:
@@ -144,7 +173,11 @@ def equal(answer: str, gold: str) -> tuple[bool, str]:
     of_answer, of_gold = _bracketed(answer), _bracketed(gold)
     if of_gold and of_answer:
         alike = (of_answer[0], of_answer[2]) == (of_gold[0], of_gold[2])
-        return _elements(of_answer[1], of_gold[1], unordered=of_gold[0] == r"\{") if alike else (False, "")
+        return (
+            _elements(of_answer[1], of_gold[1], unordered=of_gold[0] == r"\{")
+            if alike
+            else (False, "")
+        )
     if of_gold and of_gold[0] != r"\{" and "," in answer:
         return False, ""
     if of_gold and of_gold[0] == r"\{" and len(parts := _split(answer)) > 1:
@@ -164,7 +197,10 @@ def readable(gold: str) -> bool:
     """
     bracketed = _bracketed(latex(gold))
     elements = bracketed[1] if bracketed else _split(latex(gold))
-    return all(judge.compare(one, one) is Verdict.EQUAL for one in (_NAMED.sub("", one) for one in elements))
+    return all(
+        judge.compare(one, one) is Verdict.EQUAL
+        for one in (_NAMED.sub("", one) for one in elements)
+    )
 
 
 def _elements(answers: Sequence[str], golds: Sequence[str], *, unordered: bool) -> tuple[bool, str]:
@@ -230,7 +266,11 @@ def _values(parts: Sequence[str]) -> list[str]:
     """The values of "x=1, y=2, z=3" in the order of their names; none if a part has no name of its own."""
     named = [match.groups() for part in parts if (match := _VALUE.fullmatch(part))]
     names = {name for name, _ in named}
-    if len(named) != len(parts) or len(names) != len(parts) or (r"\theta" in names and names != {"r", r"\theta"}):
+    if (
+        len(named) != len(parts)
+        or len(names) != len(parts)
+        or (r"\theta" in names and names != {"r", r"\theta"})
+    ):
         return []
     return [value for _, value in sorted(named, key=lambda one: one[0].lstrip("\\"))]
 
@@ -250,7 +290,9 @@ def _number(text: str) -> Number | None:
     """The number that makes up a whole text."""
     plain = normalise(text).strip()
     found = in_digits(plain)
-    return found[0] if len(found) == 1 and (found[0].start, found[0].end) == (0, len(plain)) else None
+    return (
+        found[0] if len(found) == 1 and (found[0].start, found[0].end) == (0, len(plain)) else None
+    )
 
 
 def latex(text: str) -> str:
@@ -259,14 +301,20 @@ def latex(text: str) -> str:
         text = text.replace(sign, command)
     text = re.sub(r"\+\s*\\infty", r"\\infty", text)
     text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+", lambda found: f"^{{{found.group().translate(POWERS)}}}", text)
-    text = re.sub(r"√\s*(?:\(([^()]*)\)|(\w+))", lambda found: rf"\sqrt{{{found[1] or found[2]}}}", text)
+    text = re.sub(
+        r"√\s*(?:\(([^()]*)\)|(\w+))", lambda found: rf"\sqrt{{{found[1] or found[2]}}}", text
+    )
     text = re.sub(r"(?<![\\A-Za-z])sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}", text).replace("**", "^")
     text = re.sub(r"\\?log_(?:e|\{e\})(?![A-Za-z])|(?<![\\A-Za-z])ln(?![A-Za-z])", r"\\ln ", text)
     text = re.sub(r"(?<![\\A-Za-z])log(?![A-Za-z])", r"\\log ", text)
     text = re.sub(r"(?<![\\A-Za-z])(pi|infty)(?![A-Za-z])", r"\\\1", text)
     text = _SPACING.sub("", text.strip().strip("$").strip())
     text = _PLAIN_TEXT.sub(r" \1 ", text)
-    text = re.sub(r"begin\{[bpv]matrix\}", r"begin{pmatrix}", re.sub(r"end\{[bpv]matrix\}", r"end{pmatrix}", text))
+    text = re.sub(
+        r"begin\{[bpv]matrix\}",
+        r"begin{pmatrix}",
+        re.sub(r"end\{[bpv]matrix\}", r"end{pmatrix}", text),
+    )
     text = _TUPLE_NAME.sub("", _MEMBER.sub("", text.strip().rstrip(".。").strip()))
     if re.fullmatch(r"\\?\{\s*\\?\}", text):
         return r"\emptyset "
@@ -311,7 +359,9 @@ def _bracketed(text: str) -> tuple[str, list[str], str] | None:
 
 
 def _one_pair(inside: str) -> bool:
-    depths = [*itertools.accumulate(((each in "([{") - (each in ")]}") for each in inside), initial=0)]
+    depths = [
+        *itertools.accumulate(((each in "([{") - (each in ")]}") for each in inside), initial=0)
+    ]
     return min(depths) == depths[-1] == 0
 
 
@@ -365,7 +415,11 @@ def _listed(answer: str, gold: str) -> str:
     golds = _split(_bare(gold))
     named = sorted(one.lstrip()[0] for one in golds if _VALUE.fullmatch(one))
     fits = names == named if named else len(set(names)) == 1
-    return ", ".join(values) if len(golds) == len(listed) > 1 and fits and not _ASIDE.search(before) else ""
+    return (
+        ", ".join(values)
+        if len(golds) == len(listed) > 1 and fits and not _ASIDE.search(before)
+        else ""
+    )
 
 
 def _unmarked(answer: str, gold: str) -> str:

@@ -99,7 +99,10 @@ def number(answer: str) -> Found | None:
             return None
         if found:
             return Found(tier=statement.tier, text=found.canonical, number=found)
-    for tier, candidates in (("emphasis", _bold(answer if whole else "")), ("last", _last(stated.rest))):
+    for tier, candidates in (
+        ("emphasis", _bold(answer if whole else "")),
+        ("last", _last(stated.rest)),
+    ):
         found = next((candidate for candidate in candidates if candidate), None)
         if isinstance(found, Unclear):
             return None
@@ -124,7 +127,11 @@ def _in_box(content: str) -> Number | Unclear | None:
         return None
     after = text.rfind("=")
     chosen = next((one for one in found if one.start > after), found[0]) if after >= 0 else found[0]
-    part = _PART.match(text, unit_end(text, chosen.end)) if chosen.amounts else _VARIABLE.match(text, chosen.end)
+    part = (
+        _PART.match(text, unit_end(text, chosen.end))
+        if chosen.amounts
+        else _VARIABLE.match(text, chosen.end)
+    )
     return Unclear() if part else chosen
 
 
@@ -182,14 +189,18 @@ def _several(text: str, found: tuple[Number, ...]) -> bool:
         return not any(first.equals(second) for first, second in itertools.pairwise(found))
     opening = re.search(r"(?i)\bbetween\b", text[: found[0].start])
     return (
-        bool(opening) and re.fullmatch(r"\W*and\W*", text[found[0].end : found[1].start], re.IGNORECASE) is not None
+        bool(opening)
+        and re.fullmatch(r"\W*and\W*", text[found[0].end : found[1].start], re.IGNORECASE)
+        is not None
     )
 
 
 def _bold(answer: str) -> Iterator[Number | Unclear | None]:
     for found in reversed([*BOLD.finditer(answer)]):
         last = not _DIGITS.search(answer, found.end())
-        if _BOLD_NUMBER.match(found[1]) or (last and (_BOLD_SENTENCE.match(found[1]) or _is_spelled(found[1]))):
+        if _BOLD_NUMBER.match(found[1]) or (
+            last and (_BOLD_SENTENCE.match(found[1]) or _is_spelled(found[1]))
+        ):
             yield _in_box(found[1])
 
 
@@ -229,8 +240,14 @@ def _last(answer: str) -> Iterator[Number | Unclear | None]:
     text = _without_check(changed if changed != text and quantities(changed) else text)
     for candidate in dict.fromkeys((_REMARK.sub(" ", text), text)):
         found = quantities(candidate)
-        ends = [match.end() for match in SENTENCE_END.finditer(candidate, 0, found[-1].start)] if found else []
+        ends = (
+            [match.end() for match in SENTENCE_END.finditer(candidate, 0, found[-1].start)]
+            if found
+            else []
+        )
         sentence = candidate[ends[-1] if ends else 0 :]
-        if found and (ENDS_IN_A_QUESTION.search(sentence) or _several(sentence, quantities(sentence))):
+        if found and (
+            ENDS_IN_A_QUESTION.search(sentence) or _several(sentence, quantities(sentence))
+        ):
             yield Unclear()
         yield _alone(candidate, found[-1]) if found else None

@@ -21,7 +21,9 @@ _NUMBERED = re.compile(r"[\d\s]+(?:[-–—.:：/][\d\s]+)+")
 _FRACTION = re.compile(r"\s*(?:\d+\s+)?\d+\s*/\s*\d+\s*")
 _PLACE = re.compile(r"[\u4e00-\u9fff]+(?<![个座])[省市县区]")
 """四川省 is a name, and 四个省 is a number."""
-_TEXT_COMMAND = re.compile(r"\\(?:text|textbf|mathrm|mathbf|mbox|textit)\s*\{[^{}]*\}|\\[$%#_& ,;!]")
+_TEXT_COMMAND = re.compile(
+    r"\\(?:text|textbf|mathrm|mathbf|mbox|textit)\s*\{[^{}]*\}|\\[$%#_& ,;!]"
+)
 _COMMAND = re.compile(r"\\[A-Za-z]{2,}|\\[{}]")
 _FUNCTIONS = re.compile(
     r"(?<![A-Za-z])(?:sin|cos|tan|cot|sec|csc|log|ln|exp|sqrt|pi|max|min|or|and|arcsin|arccos|arctan)\b"
@@ -49,7 +51,9 @@ def _is_number(gold: str) -> bool:
     if _PLACE.fullmatch(text):
         return False
     found = quantities(text)
-    if len(found) != 1 or (_NUMBERED.fullmatch(text) and not _FRACTION.fullmatch(text) and not _is_decimal(text)):
+    if len(found) != 1 or (
+        _NUMBERED.fullmatch(text) and not _FRACTION.fullmatch(text) and not _is_decimal(text)
+    ):
         return False
     before, after = text[: found[0].start], text[unit_end(text, found[0].end) :]
     if _MONTH.search(after) or re.search(r"\d", before):
@@ -68,6 +72,8 @@ def _is_expression(gold: str) -> bool:
         return True
     if _NUMBERED.fullmatch(text):
         return bool(_FRACTION.fullmatch(text))
-    if _LONG_WORD.search(_FUNCTIONS.sub(" ", _PRODUCT.sub("x", text))) or not re.search(r"[\dπ√∞^=+]", text):
+    if _LONG_WORD.search(_FUNCTIONS.sub(" ", _PRODUCT.sub("x", text))) or not re.search(
+        r"[\dπ√∞^=+]", text
+    ):
         return False
     return bool(_OPERATION.search(text))

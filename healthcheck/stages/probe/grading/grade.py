@@ -98,7 +98,9 @@ def _number(problem: Problem, answer: str) -> Grade:
     if found is None or found.number is None:
         return Grade()
     correct = found.number.equals(expected)
-    if correct or found.text == expected.canonical:  # one spelling for all right answers, another for other units
+    if (
+        correct or found.text == expected.canonical
+    ):  # one spelling for all right answers, another for other units
         text = expected.canonical + ("" if correct else " in another unit")
         found = replace(found, text=text)
     return _judged(correct, found)
@@ -115,7 +117,11 @@ def _expected(answer: str) -> Number | None:
 
 
 def _choice(problem: Problem, answer: str) -> Grade:
-    options = {letter: text for letter, text in _OPTION.findall(problem.question) if letter in problem.letters}
+    options = {
+        letter: text
+        for letter, text in _OPTION.findall(problem.question)
+        if letter in problem.letters
+    }
     found = choices.choice(answer, problem.letters, options)
     return _judged(found.text == problem.answer, found) if found else Grade()
 
@@ -129,11 +135,19 @@ def _phrase(problem: Problem, answer: str) -> Grade:
     accepted = (problem.answer, *problem.references)
     found = [one for expected in accepted if (one := phrases.said(answer, expected))]
     right = next(
-        (one for one, expected in zip(found, accepted, strict=False) if one.text == phrases.same(expected)), None
+        (
+            one
+            for one, expected in zip(found, accepted, strict=False)
+            if one.text == phrases.same(expected)
+        ),
+        None,
     )
     if right:
         return Grade(
-            score=1.0, tier=right.tier, strict=right.tier not in {"last line", "bold"}, extracted=right.text
+            score=1.0,
+            tier=right.tier,
+            strict=right.tier not in {"last line", "bold"},
+            extracted=right.text,
         )
     return Grade(tier=found[0].tier, extracted=found[0].text[:200]) if found else Grade()
 
@@ -150,9 +164,13 @@ def _run(problem: Problem, answer: str) -> Grade:
     passed, said = code.ran(problem.kind, problem.references, found)
     tier = "code block" if found.fenced else "text"
     by = f"{'tests' if problem.kind is AnswerKind.CODE else 'outputs'} in a sandbox ({code.mode().value})"
-    return Grade(score=float(passed), tier=tier, strict=passed and found.fenced, extracted=said, by=by)
+    return Grade(
+        score=float(passed), tier=tier, strict=passed and found.fenced, extracted=said, by=by
+    )
 
 
 def _soft(problem: Problem, answer: str) -> Grade:
     score = replies.soft_score(answer, problem.references or (problem.answer,))
-    return Grade(score=score, tier="soft", strict=score > 0.5, extracted=replies.vqa_form(answer)[:200])
+    return Grade(
+        score=score, tier="soft", strict=score > 0.5, extracted=replies.vqa_form(answer)[:200]
+    )

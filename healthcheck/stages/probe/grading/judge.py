@@ -107,7 +107,9 @@ class Child:
 
     def _start(self) -> subprocess.Popen[bytes]:
         specs = [importlib.util.find_spec(module) for module in _MODULES]
-        folders = dict.fromkeys(str(Path(spec.origin).parents[1]) for spec in specs if spec and spec.origin)
+        folders = dict.fromkeys(
+            str(Path(spec.origin).parents[1]) for spec in specs if spec and spec.origin
+        )
         child = programs.isolated(math_child.__name__, folders=folders)
         process = started(child, cwd="/", env={}, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self._process = process

@@ -52,7 +52,8 @@ def compared(gold: str, answer: str) -> str:
     found = parsed(answer)
     try:
         same = any(
-            verify(one, other, allow_set_relation_comp=True, timeout_seconds=None) and close(one, other)
+            verify(one, other, allow_set_relation_comp=True, timeout_seconds=None)
+            and close(one, other)
             for one in expected
             for other in found
         )
@@ -65,7 +66,9 @@ def parsed(text: str) -> list[Any]:
     """The expressions that math-verify reads from LaTeX, without its fallback to the text itself."""
     from math_verify import LatexExtractionConfig, parse  # noqa: PLC0415
 
-    found = parse(f"${text}$", [LatexExtractionConfig()], fallback_mode="no_fallback", parsing_timeout=None)
+    found = parse(
+        f"${text}$", [LatexExtractionConfig()], fallback_mode="no_fallback", parsing_timeout=None
+    )
     return list(found)
 
 

@@ -13,7 +13,9 @@ UNITS = (
     "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
 )  # fmt: skip
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_SMALL = {word: value for value, word in enumerate(UNITS)} | {word: 10 * i for i, word in enumerate(_TENS, 2)}
+_SMALL = {word: value for value, word in enumerate(UNITS)} | {
+    word: 10 * i for i, word in enumerate(_TENS, 2)
+}
 _LARGE = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _WORD = "|".join(sorted((*_SMALL, *_LARGE, "hundred"), key=len, reverse=True))
 _ENGLISH = re.compile(
@@ -26,7 +28,8 @@ _PARTS = {
     "tenth": 10, "hundredth": 100,
 }  # fmt: skip
 _FRACTION = re.compile(
-    rf"\b(?P<top>{'|'.join(UNITS[1:])}|an?)[\s-]+(?P<bottom>{'|'.join(set(_PARTS) - {'half'})})s?\b", re.IGNORECASE
+    rf"\b(?P<top>{'|'.join(UNITS[1:])}|an?)[\s-]+(?P<bottom>{'|'.join(set(_PARTS) - {'half'})})s?\b",
+    re.IGNORECASE,
 )
 _HALF = re.compile(r"\b(?:(?:a|one)\s+)?half\b", re.IGNORECASE)
 _DIGITS = {**{sign: place for place, sign in enumerate("零一二三四五六七八九")}, "〇": 0, "两": 2}
@@ -58,7 +61,9 @@ def _fractions(text: str) -> Iterator[Spelled]:
         value = Fraction(1 if top in {"a", "an"} else _SMALL[top], _PARTS[match["bottom"].lower()])
         yield match.start(), match.end(), (value,)
     for match in _HALVES.finditer(text):
-        whole = int(match["whole"]) if match["whole"].isdecimal() else _chinese_value(match["whole"])
+        whole = (
+            int(match["whole"]) if match["whole"].isdecimal() else _chinese_value(match["whole"])
+        )
         yield match.start(), match.end(), (whole + Fraction(1, 2),)
 
 
@@ -69,7 +74,9 @@ def _english(text: str) -> Iterator[Spelled]:
             continue
         value = Fraction(_english_value(re.findall("[a-z]+", match["number"].lower())))
         if match["decimals"]:
-            digits = "".join(str(_SMALL[word]) for word in re.findall("[a-z]+", match["decimals"].lower()))
+            digits = "".join(
+                str(_SMALL[word]) for word in re.findall("[a-z]+", match["decimals"].lower())
+            )
             value += Fraction(int(digits), 10 ** len(digits))
         if match["half"]:
             value += Fraction(1, 2)

@@ -86,7 +86,11 @@ class Number:
     def canonical(self) -> str:
         """The first reading as text, the same for "70,000" and "70000.0"."""
         value = self.readings[0]
-        return str(value.numerator) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
+        return (
+            str(value.numerator)
+            if value.denominator == 1
+            else f"{value.numerator}/{value.denominator}"
+        )
 
 
 def bounded(text: str) -> str:
@@ -98,7 +102,9 @@ def normalise(text: str) -> str:
     """Convert full-width characters, dashes, vulgar fractions, LaTeX and Markdown to one plain form."""
     text = text if text.isascii() else text.translate(_TABLE)
     if not text.isascii():
-        text = _VULGAR.sub(lambda found: f" {unicodedata.normalize('NFKC', found[0])}".replace("⁄", "/"), text)
+        text = _VULGAR.sub(
+            lambda found: f" {unicodedata.normalize('NFKC', found[0])}".replace("⁄", "/"), text
+        )
         text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+", lambda found: "^" + found.group().translate(POWERS), text)
         text = re.sub(r"(?<=\d)’(?=\d{3})", "'", text)
     if any(sign in text for sign in "\\{^√"):
@@ -140,7 +146,8 @@ def in_digits(text: str) -> tuple[Number, ...]:
 def spelled(text: str) -> tuple[Number, ...]:
     """The numbers in English or Chinese words, in order."""
     return tuple(
-        Number(start=start, end=end, readings=readings) for start, end, readings in words.spelled_numbers(text)
+        Number(start=start, end=end, readings=readings)
+        for start, end, readings in words.spelled_numbers(text)
     )
 
 
@@ -178,7 +185,9 @@ def _magnitude(match: re.Match[str]) -> Fraction | None:
             return Fraction(int(match["numerator"]), int(match["denominator"]))
         plain = match["points"] or match["plain"]
         value = Fraction(
-            int(plain) if plain.isdecimal() else re.sub("[., ']" if match["points"] else "[, ']", "", plain)
+            int(plain)
+            if plain.isdecimal()
+            else re.sub("[., ']" if match["points"] else "[, ']", "", plain)
         )
     except (ZeroDivisionError, ValueError):
         return None
@@ -204,7 +213,9 @@ def _negative(text: str, match: re.Match[str]) -> bool:
         return held.endswith(("=", "(", "{"))
     if before != held:
         return not held or not (held[-1].isdigit() or held[-1] in ")]%")
-    return not before or not (before[-1] in ")]%" or (before[-1].isascii() and before[-1].isalnum()))
+    return not before or not (
+        before[-1] in ")]%" or (before[-1].isascii() and before[-1].isalnum())
+    )
 
 
 def _scale(match: re.Match[str]) -> int:

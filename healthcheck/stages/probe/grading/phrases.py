@@ -21,9 +21,13 @@ _STATES = re.compile(
     re.IGNORECASE,
 )
 _DENIED = re.compile(r"\b(?:not|never|cannot)\b|n['’]t\b|不|并非|没有", re.IGNORECASE)
-_REMARK = re.compile(r"\b(?:let|check|that|this|it|is|was|are|i|we|me|should)\b|[\u3400-\u9fff]{7,}", re.IGNORECASE)
+_REMARK = re.compile(
+    r"\b(?:let|check|that|this|it|is|was|are|i|we|me|should)\b|[\u3400-\u9fff]{7,}", re.IGNORECASE
+)
 _SENTENCE = re.compile(r"[\n.!?。！？]")
-_LEADS_TO = re.compile(r"(?:\b(?:is|are|was|were|be|measures|equals)\b|[:：=]|是|为)[^;；,，A-Z\d]{0,20}$")
+_LEADS_TO = re.compile(
+    r"(?:\b(?:is|are|was|were|be|measures|equals)\b|[:：=]|是|为)[^;；,，A-Z\d]{0,20}$"
+)
 _FEW = 4
 _LONGEST_LINE = 2000
 _DENIED_TAIL = re.compile(r"\s*[,，;；]\s*(?:but\s+)?(?:而)?(?:not\b|不是|并非).*$", re.IGNORECASE)
@@ -33,28 +37,40 @@ _VERB = re.compile(
 )
 _CHINESE_VERB = re.compile(r"(?:就|便)?[是为](?!\s*(?:错|不))[^，。]{2,}[。！]?$")
 _YES_OR_NO = re.compile(r"\W*(?P<said>yes|no)\b\s*[,.!;:—–-]", re.IGNORECASE)
-_OPPOSITE = {"yes": re.compile(r"\bno\b", re.IGNORECASE), "no": re.compile(r"\byes\b", re.IGNORECASE)}
+_OPPOSITE = {
+    "yes": re.compile(r"\bno\b", re.IGNORECASE),
+    "no": re.compile(r"\byes\b", re.IGNORECASE),
+}
 _PARAGRAPH = re.compile(r"\s*(?P<said>[^\n]+?)[ \t]*\n[ \t]*\n\s*(?P<rest>.+)", re.DOTALL)
 _TURNING = re.compile(
-    r"\b(?:but|however|wait|actually|no|instead|wrong|incorrect|or)\b|但|不过|不对|错|还是|或", re.IGNORECASE
+    r"\b(?:but|however|wait|actually|no|instead|wrong|incorrect|or)\b|但|不过|不对|错|还是|或",
+    re.IGNORECASE,
 )
-_DENYING_VERB = re.compile(r"\b(?:is|was|are|were)\s+(?:not|wrong|incorrect)\b|n['’]t\b|不是|不对", re.IGNORECASE)
+_DENYING_VERB = re.compile(
+    r"\b(?:is|was|are|were)\s+(?:not|wrong|incorrect)\b|n['’]t\b|不是|不对", re.IGNORECASE
+)
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
 )  # fmt: skip
-_DATE = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({'|'.join(_MONTHS)})\b(?:,?\s+(\d{{4}})\b)?")
-_ORDINAL = re.compile(rf"\b({'|'.join(_MONTHS)})\s+(\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(\d{{4}})\b)?")
+_DATE = re.compile(
+    rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({'|'.join(_MONTHS)})\b(?:,?\s+(\d{{4}})\b)?"
+)
+_ORDINAL = re.compile(
+    rf"\b({'|'.join(_MONTHS)})\s+(\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(\d{{4}})\b)?"
+)
 _DATE_IN_DIGITS = re.compile(r"(?<!\d)(\d{4})(?:-(\d{2})-(\d{2})(?!\d)|年(\d{1,2})月(\d{1,2})日)")
 _TIME = re.compile(
     r"(?<![\d:.])(?P<part>上午|早上|凌晨|下午|晚上)?\s?(?P<hour>[01]?\d|2[0-3])(?:[:点时]\s?(?P<minute>[0-5]\d)分?)?"
     r"(?:\s?(?P<half>[ap])(?:\.\s?m\b\.?|m\b))?(?![\d:])"
 )
 _PRINTS = re.compile(
-    r"(?:\b(?:prints?|outputs?|displays?|returns?)\s|输出|打印|显示)\s*[:：]?\s*(?P<said>.+)$", re.IGNORECASE
+    r"(?:\b(?:prints?|outputs?|displays?|returns?)\s|输出|打印|显示)\s*[:：]?\s*(?P<said>.+)$",
+    re.IGNORECASE,
 )
 _CONCLUSION = re.compile(
-    r"[,，;；]\s*(?:(?:and\s+)?(?:so|thus|hence|therefore)\b|which\s+means|所以|因此|故)", re.IGNORECASE
+    r"[,，;；]\s*(?:(?:and\s+)?(?:so|thus|hence|therefore)\b|which\s+means|所以|因此|故)",
+    re.IGNORECASE,
 )
 _FROM_A_TIME = re.compile(
     r"\b(?:after|before|later|earlier|past|to|or|not|if|between|from|until|hours?|minutes?|about)\b|n['’]t\b|后|前|不|或|如果|分钟|小时"
@@ -82,7 +98,10 @@ def said(answer: str, expected: str) -> Found | None:
             continue
         if text := _stated(statement, wanted):
             return Found(tier=statement.tier, text=text)
-    for tier, candidates in (("exact", _whole(stated.rest)), ("last line", _sentences(stated.rest))):
+    for tier, candidates in (
+        ("exact", _whole(stated.rest)),
+        ("last line", _sentences(stated.rest)),
+    ):
         if wanted and any(_place(same(one), wanted) == wanted for one in candidates):
             return Found(tier=tier, text=wanted)
     if wanted and _place(_in_bold(answer), wanted) == wanted:
@@ -111,7 +130,9 @@ def same(text: str) -> str:
     """A canonical spelling: ignores case, quotes, markup and articles, and the notation of dates and ratios."""
     text = re.sub(r"_\{(\d{1,2})\}", r"_\1", text.replace("{:}", ":"))
     text = re.sub(r"(?<=[A-Za-z)])_(?!16)(\d{1,2})(?!\d)", r"\1", text)
-    text = re.sub(r"(?<=\d)(?:_\{(\d{1,2})\}|([₀-₉]{1,2}))", lambda base: f"_{base[1] or base[2]}", text)
+    text = re.sub(
+        r"(?<=\d)(?:_\{(\d{1,2})\}|([₀-₉]{1,2}))", lambda base: f"_{base[1] or base[2]}", text
+    )
     plain = unicodedata.normalize("NFKC", normalise(text)).casefold()
     plain = re.sub(r"\s+", " ", plain).strip(_AROUND)
     plain = re.sub(r"^(?:the|an?)\s+(?=\S)", "", plain)
@@ -131,13 +152,19 @@ def same(text: str) -> str:
     plain = _RATIO.sub(":", plain)
     plain = _TIME.sub(_time, plain)
     plain = _DATE.sub(lambda found: f"{found[2]} {int(found[1])} {found[3] or ''}".rstrip(), plain)
-    return _ORDINAL.sub(lambda found: f"{found[1]} {int(found[2])} {found[3] or ''}".rstrip(), plain)
+    return _ORDINAL.sub(
+        lambda found: f"{found[1]} {int(found[2])} {found[3] or ''}".rstrip(), plain
+    )
 
 
 def _time(found: re.Match[str]) -> str:
     """A time with its half of the day as one of 24 hours; without it, 3:30 stays as it is."""
     hour, after_noon = int(found["hour"]), found["half"] == "p" or found["part"] in {"下午", "晚上"}
-    if not (found["half"] or found["part"]) or hour > 12 or (found["part"] == "晚上" and hour == 12):
+    if (
+        not (found["half"] or found["part"])
+        or hour > 12
+        or (found["part"] == "晚上" and hour == 12)
+    ):
         return f"0{found.group()}" if found["hour"] == "0" and found["minute"] else found.group()
     return f"{hour % 12 + 12 * after_noon:02}:{found['minute'] or '00'}"
 
@@ -147,7 +174,9 @@ def _place(text: str, wanted: str) -> str:
     if _CLOCK_TIME.fullmatch(wanted) and text.lstrip("0") == wanted.lstrip("0"):
         return wanted
     short, long = sorted((text, wanted), key=len)
-    alike = len(short) > 1 and long[:-1] == short and long[-1] in _PLACES and short[-1] not in _PLACES
+    alike = (
+        len(short) > 1 and long[:-1] == short and long[-1] in _PLACES and short[-1] not in _PLACES
+    )
     return wanted if alike and _PLACE.fullmatch(long) else text
 
 

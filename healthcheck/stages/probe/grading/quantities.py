@@ -10,8 +10,12 @@ from healthcheck.stages.probe.grading.numbers import Number, in_digits, spelled
 from healthcheck.stages.probe.grading.units import Kinds, unit_at
 
 _JOINED = re.compile(r"\s*(?:,|and\b|又|零)?\s*")
-_RESTATED = re.compile(r"[\s,，(（=*_]*(?:or|i\.e\.,?|that\s+is,?|which\s+is|equivalently|即|也就是|或|合)?\s*")
-_ABOUT = re.compile(r"[\s,，(（$]*(?:or\s+)?(?:\\?approx|≈|~|about|approximately|roughly|around|大约|约等于|约)\s*")
+_RESTATED = re.compile(
+    r"[\s,，(（=*_]*(?:or|i\.e\.,?|that\s+is,?|which\s+is|equivalently|即|也就是|或|合)?\s*"
+)
+_ABOUT = re.compile(
+    r"[\s,，(（$]*(?:or\s+)?(?:\\?approx|≈|~|about|approximately|roughly|around|大约|约等于|约)\s*"
+)
 _CLOSE = Fraction(1, 200)
 _DIGIT = re.compile(r"\d")
 
@@ -59,7 +63,9 @@ def _together(text: str, first: Number, second: Number) -> Number | None:
     if unit is None or other is None:
         return None
     kinds = dict(other.kinds)
-    kind, large = next(((kind, factor) for kind, factor in unit.kinds if kind in kinds), ("", Fraction(0)))
+    kind, large = next(
+        ((kind, factor) for kind, factor in unit.kinds if kind in kinds), ("", Fraction(0))
+    )
     if not kind or large == (small := kinds[kind]):
         return None
     value, more = first.readings[0] * large, second.readings[0] * small
@@ -74,4 +80,6 @@ def _together(text: str, first: Number, second: Number) -> Number | None:
 
 
 def _close(first: Number, second: Number) -> bool:
-    return any(abs(a - b) <= _CLOSE * max(abs(a), abs(b)) for a in first.readings for b in second.readings)
+    return any(
+        abs(a - b) <= _CLOSE * max(abs(a), abs(b)) for a in first.readings for b in second.readings
+    )

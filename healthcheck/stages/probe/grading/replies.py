@@ -47,7 +47,8 @@ def soft_score(answer: str, references: Sequence[str]) -> float:
     shares = [
         min(
             1.0,
-            sum(other == said for other in (*given[:place], *given[place + 1 :])) / min(_AGREEING, len(given) - 1),
+            sum(other == said for other in (*given[:place], *given[place + 1 :]))
+            / min(_AGREEING, len(given) - 1),
         )
         for place in range(len(given))
     ]
@@ -78,7 +79,9 @@ def _short_of_one(words: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 _MENDED = {
-    **dict(_short_of_one(stem + ending for ending, stems in _ENDINGS.items() for stem in stems.split())),
+    **dict(
+        _short_of_one(stem + ending for ending, stems in _ENDINGS.items() for stem in stems.split())
+    ),
     "somebody'd": "somebodyd",
 }
 """The metric removes the correct apostrophe of "somebody'd"."""

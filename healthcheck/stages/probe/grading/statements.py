@@ -84,14 +84,16 @@ _CHECKED = re.compile(
 )
 """A check with its approval, behind the answer."""
 _GUESS = re.compile(
-    r"\b(?:might|could|may|perhaps|maybe|possibly|guess(?:ing)?|suppose)\b|可能|也许|或许|大概|猜", re.IGNORECASE
+    r"\b(?:might|could|may|perhaps|maybe|possibly|guess(?:ing)?|suppose)\b|可能|也许|或许|大概|猜",
+    re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?:[^.!?。！？\n]|\.(?=\S))+[.!?。！？\n]*|[.!?。！？\n]+")
 _ASKED = re.compile(r"\s*(?:[^.!。！\n]*[?？]|[^。！\n]*吗[?？。])")
 _CLAUSE_END = re.compile(r"\n|[。！？?；]|(?<!\\)[!;]|(?<!\bi\.e)(?<!\be\.g)\.(?=\s|\*|$)|\.{3}")
 _NEGATED = re.compile(r"\s*(?:not\b(?!\s+\S+(?:\s+\S+)?\s+but\b)|不是|并非)", re.IGNORECASE)
 _DENYING = re.compile(
-    r"(?:\b(?:not|never|cannot|can)|n['’]t)\s+(?:\w+\s+)?(?:is|are|was|were|be)\s*$|['’]t\s+be\s*$", re.IGNORECASE
+    r"(?:\b(?:not|never|cannot|can)|n['’]t)\s+(?:\w+\s+)?(?:is|are|was|were|be)\s*$|['’]t\s+be\s*$",
+    re.IGNORECASE,
 )
 _HASHES = re.compile(r"####[ \t]*([^\n]+)")
 _BOX = re.compile(r"\\?(?:f?boxed|fbox)\s*\{")
@@ -129,7 +131,9 @@ def statements(answer: str) -> Statements:
     for number in range(len(segments) - 1, -1, -1):
         marked += _marked(segments[number], corrected=number > 0)
         if number and _TAKEN_BACK.search(segments[number]):
-            return Statements(marked=tuple(marked), rest="".join(segments[number:]), taken_back=True)
+            return Statements(
+                marked=tuple(marked), rest="".join(segments[number:]), taken_back=True
+            )
     return Statements(marked=tuple(marked), rest=answer)
 
 
@@ -140,12 +144,19 @@ def _plain(text: str) -> str:
         after = _SENTENCE.findall(text[unable.end() :])
         text = text[: unable.end()] + "".join(one for one in after if not _GUESS.search(one))
     text = _FIRST_IMPRESSION.sub(" ", _UNBELIEVED.sub(" ", text))
-    return re.sub(r"(?<=\d)\*\*(?=-?\d)", "^", text).replace("**", "").replace("__", "").replace("`", "")
+    return (
+        re.sub(r"(?<=\d)\*\*(?=-?\d)", "^", text)
+        .replace("**", "")
+        .replace("__", "")
+        .replace("`", "")
+    )
 
 
 def _segments(answer: str) -> list[str]:
     """The answer, cut before each second thought that follows a statement."""
-    marks = [match.end() for expression in (_BOX, _HASHES, _CUE) if (match := expression.search(answer))]
+    marks = [
+        match.end() for expression in (_BOX, _HASHES, _CUE) if (match := expression.search(answer))
+    ]
     if not marks:
         return [answer]
     cuts = [match.start() for match in _SECOND_THOUGHT.finditer(answer, min(marks))]
@@ -155,12 +166,16 @@ def _segments(answer: str) -> list[str]:
 
 def _marked(segment: str, *, corrected: bool) -> Iterator[Statement]:
     yield from (Statement(tier="boxed", text=content) for content in boxes(segment))
-    yield from (Statement(tier="hashes", text=content) for content in reversed(_HASHES.findall(segment)))
+    yield from (
+        Statement(tier="hashes", text=content) for content in reversed(_HASHES.findall(segment))
+    )
     yield from (Statement(tier="cue", text=clause) for clause in _clauses(segment, _CUE))
     if corrected:
         yield from (Statement(tier="cue", text=clause) for clause in _clauses(segment, _LOOSE_CUE))
         if match := _SECOND_THOUGHT.match(segment):
-            yield Statement(tier="cue", text=_clause(segment[match.end() :].lstrip(" ,，:：—")), corrects=True)
+            yield Statement(
+                tier="cue", text=_clause(segment[match.end() :].lstrip(" ,，:：—")), corrects=True
+            )
 
 
 def boxes(answer: str) -> Iterator[str]:
@@ -170,7 +185,9 @@ def boxes(answer: str) -> Iterator[str]:
         while end < last and depth:
             depth += {"{": 1, "}": -1}.get(answer[end], 0)
             end += 1
-        yield answer[match.end() : end - 1] if not depth else answer[match.end() :].partition("\n")[0]
+        yield (
+            answer[match.end() : end - 1] if not depth else answer[match.end() :].partition("\n")[0]
+        )
 
 
 def _clauses(text: str, cues: re.Pattern[str]) -> Iterator[str]:
@@ -190,7 +207,9 @@ def _clause(text: str) -> str:
     end = _CLAUSE_END.search(text)
     if not end:
         return text
-    another = r"\s*(?:or\b|(?:(?:and|but)\s+)?if\b|[而但]?如果)" if end.group() in ";；" else r"\s*or\b"
+    another = (
+        r"\s*(?:or\b|(?:(?:and|but)\s+)?if\b|[而但]?如果)" if end.group() in ";；" else r"\s*or\b"
+    )
     return text if re.match(another, text[end.end() :], re.IGNORECASE) else text[: end.start()]
 
 
@@ -199,5 +218,7 @@ def whole_part(answer: str) -> str:
 
     The number or word at the cut may be incomplete.
     """
-    ends = [match.end() for match in re.finditer(r"\n|[。！？]|[.!?](?=\s)|\}(?=\s*\$|\W|$)", answer)]
+    ends = [
+        match.end() for match in re.finditer(r"\n|[。！？]|[.!?](?=\s)|\}(?=\s*\$|\W|$)", answer)
+    ]
     return answer[: ends[-1]] if ends else ""

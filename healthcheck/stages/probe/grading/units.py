@@ -24,21 +24,27 @@ _NAMES: dict[str, tuple[_Meaning, ...]] = {
 }
 """Patterns of names, and what they may measure: a dimension, its exponent, the exact factor to the smallest one."""
 _MEANINGS: tuple[tuple[_Meaning, ...], ...] = tuple(_NAMES.values())
-_NAME = re.compile("(?:" + "|".join(f"({names})" for names in _NAMES) + ")(?![A-Za-z])", re.IGNORECASE)
+_NAME = re.compile(
+    "(?:" + "|".join(f"({names})" for names in _NAMES) + ")(?![A-Za-z])", re.IGNORECASE
+)
 _POWER = re.compile(r"(?:(square|sq\b\.?|平方)|(cubic|cu\b\.?|立方))?\s?", re.IGNORECASE)
 _EXPONENT = re.compile(
-    r"(?:\s{0,2}\^(-?[1-9])(?!\d)|(?<=[A-Za-z])([23])(?![\w.])|\s(squared)\b|\s(cubed)\b)?", re.IGNORECASE
+    r"(?:\s{0,2}\^(-?[1-9])(?!\d)|(?<=[A-Za-z])([23])(?![\w.])|\s(squared)\b|\s(cubed)\b)?",
+    re.IGNORECASE,
 )
 _BEFORE = re.compile(
     r"(?:\s{0,3}\$(?=\s{0,3}[A-Za-z°µμ\u4e00-\u9fff]))?(?:\s?of\s+an?\b)?[\s(-]{0,3}", re.IGNORECASE
 )
 """Between a number and its unit: the end of a formula, "of a", a space, hyphen or bracket."""
 _PER = re.compile(
-    r"\s{0,3}(?:/\s?|(?:per|an?|each|every)\s+|每一?)|[\s*]{1,2}(?=[A-Za-z]{1,3}\s?\^-)", re.IGNORECASE
+    r"\s{0,3}(?:/\s?|(?:per|an?|each|every)\s+|每一?)|[\s*]{1,2}(?=[A-Za-z]{1,3}\s?\^-)",
+    re.IGNORECASE,
 )
 _PART = re.compile(r"\s*[\^/*]")
 """After a unit: part of an expression."""
-_CURRENCY = re.compile(r"(\$|[€£¥￥₹₽]|\b(?:RMB|USD|CNY|EUR|GBP|JPY|INR|HKD))\s?-?\s?$", re.IGNORECASE)
+_CURRENCY = re.compile(
+    r"(\$|[€£¥￥₹₽]|\b(?:RMB|USD|CNY|EUR|GBP|JPY|INR|HKD))\s?-?\s?$", re.IGNORECASE
+)
 _CLOSED = re.compile(r"[^\n$]*\$(?!\s?\d)")
 """The rest of a formula that the dollar sign before a number opens."""
 _RATE_BEFORE = re.compile(r"(?:每一?(个?小时|分钟?|秒钟?)|(时)速)[^\d，。,;；\n]{0,8}$")
@@ -67,7 +73,9 @@ def unit_at(text: str, place: int, before: int | None = None) -> Unit | None:
     elif before is not None and (rate := _RATE_BEFORE.search(text[max(before - 16, 0) : before])):
         below = (_atom(rate[1] or rate[2], 0) or ((), 0))[0]
     if not below:
-        return Unit(tuple((f"{base}{power}", Fraction(factor)) for base, power, factor in above), end)
+        return Unit(
+            tuple((f"{base}{power}", Fraction(factor)) for base, power, factor in above), end
+        )
     return Unit(tuple(_rate(one, other) for one in above for other in below), end)
 
 
@@ -82,7 +90,9 @@ def _atom(text: str, place: int) -> tuple[tuple[_Meaning, ...], int] | None:
         exponent *= int(after[1] or after[2] or (2 if after[3] else 3 if after[4] else 1))
         end = after.end()
     meanings = _MEANINGS[name.lastindex - 1]
-    return tuple((base, own * exponent, Fraction(factor) ** exponent) for base, own, factor in meanings), end
+    return tuple(
+        (base, own * exponent, Fraction(factor) ** exponent) for base, own, factor in meanings
+    ), end
 
 
 def _currency(text: str, place: int, before: int | None) -> tuple[tuple[_Meaning, ...], int] | None:
@@ -98,15 +108,22 @@ def _rate(above: _Meaning, below: _Meaning) -> tuple[str, Fraction]:
     """The kind and factor of a quotient; rates of money, and those per day or longer, are not converted."""
     base, power, factor = above
     divisor, exponent, by = below
-    if base in MONEY or divisor == "month" or (divisor, by) in {("time", _DAY_MS), ("time", 7 * _DAY_MS)}:
+    if (
+        base in MONEY
+        or divisor == "month"
+        or (divisor, by) in {("time", _DAY_MS), ("time", 7 * _DAY_MS)}
+    ):
         return f"{base}{power} per {divisor} {by}", Fraction(factor)
-    return f"{base}{power}/{divisor}{abs(exponent)}", factor / Fraction(by) ** (1 if exponent > 0 else -1)
+    return f"{base}{power}/{divisor}{abs(exponent)}", factor / Fraction(by) ** (
+        1 if exponent > 0 else -1
+    )
 
 
 def alike(some: Kinds, others: Kinds) -> bool:
     """Whether two quantities share an amount: "5 dollars" is also "5 dollars per day", but not "5 cents"."""
     return any(
-        amount == other and (kind == its or (_plain(kind) == _plain(its) and (" per " in kind) != (" per " in its)))
+        amount == other
+        and (kind == its or (_plain(kind) == _plain(its) and (" per " in kind) != (" per " in its)))
         for kind, amount in some
         for its, other in others
     )

@@ -41,7 +41,9 @@ def from_file(path: Path) -> ProbeOptions:
     """
     text = read_text(path, MAX_BYTES)
     found = toml_text.load(text, str(path))
-    return ProbeOptions(**{key: _said(key, _where(path, text, key), taken, found[key]) for key in found})
+    return ProbeOptions(
+        **{key: _said(key, _where(path, text, key), taken, found[key]) for key in found}
+    )
 
 
 def with_settings(asked: ProbeOptions, settings: Sequence[str]) -> ProbeOptions:
@@ -57,7 +59,9 @@ def with_settings(asked: ProbeOptions, settings: Sequence[str]) -> ProbeOptions:
         key, equals, text = setting.partition("=")
         name, dot, inner = key.strip().partition(".")
         if not equals or not name:
-            raise UsageError(msg("--set {setting} has no '=': write --set KEY=VALUE", setting=repr(setting)))
+            raise UsageError(
+                msg("--set {setting} has no '=': write --set KEY=VALUE", setting=repr(setting))
+            )
         where = f"--set {key.strip()}"
         if dot:
             value = {**said.get(name, {}), inner: _single(name, where, inner, text)}
@@ -92,9 +96,14 @@ def takes() -> Mapping[str, Takes]:
     """The accepted values of each option."""
     found = {}
     names = {"values": values, **vars(values)}
-    for name, annotation in get_type_hints(ProbeOptions, localns=names, include_extras=True).items():
+    for name, annotation in get_type_hints(
+        ProbeOptions, localns=names, include_extras=True
+    ).items():
         shape, *_ = get_args(annotation)  # without None
-        said = next((each for each in getattr(shape, "__metadata__", ()) if isinstance(each, Takes)), Takes())
+        said = next(
+            (each for each in getattr(shape, "__metadata__", ()) if isinstance(each, Takes)),
+            Takes(),
+        )
         found[name] = replace(said, words=said.words or _words(shape), shape=said.shape or shape)
     return found
 
@@ -111,7 +120,9 @@ def taken(name: str, value: object) -> object:
             raise ValueError(msg("UTF-8 text"))
         if isinstance(value, dict) and _table(option):
             raise ValueError(
-                msg("values that JSON and TOML both have: texts, finite numbers, true or false, lists and tables")
+                msg(
+                    "values that JSON and TOML both have: texts, finite numbers, true or false, lists and tables"
+                )
             )
         raise ValueError(option.words)
     try:
@@ -165,7 +176,9 @@ def _said(name: str, where: str, take: Callable[[str, Any], object], value: obje
     except ValueError as error:
         hidden = _table(option) or name == "api_key_env" or str(error).endswith("?")
         seen = "" if hidden else msg(", not {value}", value=quoted(value))
-        raise UsageError(msg("{where}: expected {error}{value}", where=where, error=error, value=seen)) from error
+        raise UsageError(
+            msg("{where}: expected {error}{value}", where=where, error=error, value=seen)
+        ) from error
 
 
 def _known(name: str, where: str) -> Takes:
@@ -180,7 +193,12 @@ def _known(name: str, where: str) -> Takes:
             )
         )
     raise UsageError(
-        msg("{where}: there is no option {name:.80}{hint}", where=where, name=repr(name), hint=hint(name, takes()))
+        msg(
+            "{where}: there is no option {name:.80}{hint}",
+            where=where,
+            name=repr(name),
+            hint=hint(name, takes()),
+        )
     )
 
 
@@ -190,7 +208,12 @@ def _single(name: str, where: str, inner: str, text: str) -> object:
     table = _table(option)
     if not table or not inner:
         raise UsageError(
-            msg("{where}: {name} is {words}, without names in it", where=where, name=name, words=option.words)
+            msg(
+                "{where}: {name} is {words}, without names in it",
+                where=where,
+                name=name,
+                words=option.words,
+            )
         )
     return text if isinstance(table.value_type, inspect.StrType) else _written(text)
 
@@ -211,7 +234,9 @@ def _words(shape: object) -> str:
         case inspect.IntType(ge=low, le=None):
             return msg("a whole number{range}", range=msg(", at least {low}", low=low))
         case inspect.IntType(ge=low, le=high):
-            return msg("a whole number{range}", range=msg(" from {low} to {high}", low=low, high=high))
+            return msg(
+                "a whole number{range}", range=msg(" from {low} to {high}", low=low, high=high)
+            )
         case inspect.FloatType(ge=low, le=high):
             return msg("a number{range}", range=msg(" from {low} to {high}", low=low, high=high))
         case _:
@@ -252,7 +277,11 @@ def _where(path: Path, text: str, name: str) -> str:
 
 def _literal(value: JsonValue) -> str:
     if isinstance(value, dict):
-        pairs = (f"{_literal(name)} = {_literal(item)}" for name, item in value.items() if item is not None)
+        pairs = (
+            f"{_literal(name)} = {_literal(item)}"
+            for name, item in value.items()
+            if item is not None
+        )
         return f"{{{', '.join(pairs)}}}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_literal, value))}]"

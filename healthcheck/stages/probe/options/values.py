@@ -84,7 +84,10 @@ def _data_sets(tables: Sequence[Mapping[str, object]]) -> tuple[DataSet, ...]:
             )
         )
     found = msgspec.convert(tables, list[_DataSet])
-    return tuple(DataSet(file=each.file, problems=each.problems, columns=_columns(each.columns)) for each in found)
+    return tuple(
+        DataSet(file=each.file, problems=each.problems, columns=_columns(each.columns))
+        for each in found
+    )
 
 
 def _further_fields(extra: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
@@ -93,10 +96,16 @@ def _further_fields(extra: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
         if name in _OWN_FIELDS:
             own = _OWN_FIELDS[name]
             instead = (
-                msg("use the option {own_fields}", own_fields=own) if own else msg("the kit needs its own value")
+                msg("use the option {own_fields}", own_fields=own)
+                if own
+                else msg("the kit needs its own value")
             )
             raise ValueError(
-                msg("further fields, and {name} is none of them: {instead}", name=name, instead=instead)
+                msg(
+                    "further fields, and {name} is none of them: {instead}",
+                    name=name,
+                    instead=instead,
+                )
             )
     for name, value in extra.items():
         if _looks_secret(name, value):
@@ -116,7 +125,10 @@ def _headers_env(headers: Mapping[str, str]) -> Mapping[str, str]:
             raise ValueError(msg("names of headers, and {name:.80} is none", name=repr(name)))
         if name.lower() in _OWN_HEADERS:
             raise ValueError(
-                msg("headers that the HTTP client does not set itself, and {name} is one of those", name=name)
+                msg(
+                    "headers that the HTTP client does not set itself, and {name} is one of those",
+                    name=name,
+                )
             )
     return headers
 
@@ -125,7 +137,11 @@ def _headers(headers: Mapping[str, str]) -> Mapping[str, str]:
     """Such names with values that are valid in HTTP; no secrets."""
     for name, value in _headers_env(headers).items():
         if not _VALUE.fullmatch(value):
-            raise ValueError(msg("headers of ASCII without line ends, and {name} has other characters", name=name))
+            raise ValueError(
+                msg(
+                    "headers of ASCII without line ends, and {name} has other characters", name=name
+                )
+            )
         if says_secret(f"x-{name}") or _looks_secret(name, value):
             said = msg(
                 "{name} looks like a secret, and the run folder keeps headers; put its value into an "
@@ -163,7 +179,9 @@ Count = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(gt=0), Takes(msg("a number above 0"))]
 TopP = Annotated[float, Meta(gt=0, le=1), Takes(msg("a number above 0, at most 1"))]
 Percent = Annotated[str, Meta(pattern=r"^\s*[+]?\d+(\.\d*)?\s*%?\s*$")]
-Points = Annotated[float, Takes(msg("points of accuracy from 1 to 99, such as 5 or 5%"), _points, float | Percent)]
+Points = Annotated[
+    float, Takes(msg("points of accuracy from 1 to 99, such as 5 or 5%"), _points, float | Percent)
+]
 Reference = Annotated[
     str, Takes(msg("an accuracy between 0 and 1, or the folder of a run"), str, int | float | Text)
 ]
@@ -176,7 +194,9 @@ Texts = Annotated[
     ),
 ]
 Prompt = Annotated[
-    str, Meta(pattern=re.escape(QUESTION)), Takes(msg("a text with {question} in it", question=QUESTION))
+    str,
+    Meta(pattern=re.escape(QUESTION)),
+    Takes(msg("a text with {question} in it", question=QUESTION)),
 ]
 Variable = Annotated[str, Meta(pattern=r"\S"), Takes(msg("the name of an environment variable"))]
 Gate = Annotated[
@@ -184,12 +204,17 @@ Gate = Annotated[
     Takes(msg("three numbers such as .30,.05,.01: 0 <= GOOD < BAD < 1, 0 < ERROR < .5"), _gate),
 ]
 Table = Annotated[Mapping[str, Any], Takes(msg("a table"))]
-FurtherFields = Annotated[Mapping[str, Any], Takes(msg("a table of further fields"), _further_fields)]
+FurtherFields = Annotated[
+    Mapping[str, Any], Takes(msg("a table of further fields"), _further_fields)
+]
 Headers = Annotated[Mapping[str, Word], Takes(msg("a table of headers"), _headers)]
 HeadersEnv = Annotated[Mapping[str, Word], Takes(msg("a table of headers"), _headers_env)]
 Columns = Annotated[
     Mapping[str, Word],
-    Takes(msg("a table from {names} and so on to columns of the file", names=", ".join(COLUMNS[:2])), _columns),
+    Takes(
+        msg("a table from {names} and so on to columns of the file", names=", ".join(COLUMNS[:2])),
+        _columns,
+    ),
 ]
 DataSets = Annotated[
     tuple[DataSet, ...],

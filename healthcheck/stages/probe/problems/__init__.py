@@ -15,7 +15,15 @@ from healthcheck.errors import UsageError
 from healthcheck.stages.probe.problems.arithmetic import arithmetic
 from healthcheck.stages.probe.problems.chinese import arithmetic_zh
 from healthcheck.stages.probe.problems.pictures import address, pictures
-from healthcheck.stages.probe.problems.problem import TIERS, AnswerKind, Dice, Problem, Program, Sign, Step
+from healthcheck.stages.probe.problems.problem import (
+    TIERS,
+    AnswerKind,
+    Dice,
+    Problem,
+    Program,
+    Sign,
+    Step,
+)
 from healthcheck.text.messages import msg
 from healthcheck.wire.chat import Message, user
 
@@ -53,7 +61,10 @@ _INSTRUCTIONS = {
     "pictures": "End with: The answer is N.",
 }
 _OF_DATA_SETS = {
-    "gsm8k": ("Let's think step by step. End with: The answer is N.", "请逐步思考。最后写：答案是N。"),
+    "gsm8k": (
+        "Let's think step by step. End with: The answer is N.",
+        "请逐步思考。最后写：答案是N。",
+    ),
     "mcq": ("End with the letter: The answer is X.", "最后写出字母：答案是X。"),
     "qa": ("End with: The answer is X.", "最后写：答案是X。"),
     "vqa": ("Answer with a single word or phrase.", "用一个词或短语回答。"),
@@ -150,5 +161,7 @@ def message(problem: Problem, text: str | None = None) -> Message:
     if not problem.images:
         return user(text)
     parts: list[JsonValue] = [{"type": "text", "text": text}]
-    parts += [{"type": "image_url", "image_url": {"url": address(picture)}} for picture in problem.images]
+    parts += [
+        {"type": "image_url", "image_url": {"url": address(picture)}} for picture in problem.images
+    ]
     return {"content": parts, "role": "user"}

@@ -15,7 +15,18 @@ _PEOPLE = (
     ("Anna", "she"), ("Ben", "he"), ("Carla", "she"), ("David", "he"), ("Emma", "she"), ("Felix", "he"),
     ("Grace", "she"), ("Hugo", "he"), ("Ivy", "she"), ("Jack", "he"), ("Kate", "she"), ("Leo", "he"),
 )  # fmt: skip
-_THINGS = ("apples", "books", "coins", "pens", "cards", "stickers", "marbles", "cookies", "shells", "stamps")
+_THINGS = (
+    "apples",
+    "books",
+    "coins",
+    "pens",
+    "cards",
+    "stickers",
+    "marbles",
+    "cookies",
+    "shells",
+    "stamps",
+)
 _MORE = ("picks {} more", "buys {} more", "finds {} more", "gets {} more")
 _FEWER = ("gives away {}", "loses {}", "sells {}", "uses {}")
 _LARGEST_CHANGE = {"easy": 20, "medium": 50, "hard": 20}
@@ -23,7 +34,13 @@ _LARGEST_CHANGE = {"easy": 20, "medium": 50, "hard": 20}
 
 def arithmetic(tier: str, seed: int) -> Iterator[Problem]:
     """English word problems in endless supply; repeats are possible (`generate` drops them)."""
-    return worded(Dice("arithmetic", tier, seed), f"arithmetic/{tier}/{seed}", _question, "The answer is {}.", "en")
+    return worded(
+        Dice("arithmetic", tier, seed),
+        f"arithmetic/{tier}/{seed}",
+        _question,
+        "The answer is {}.",
+        "en",
+    )
 
 
 def worded(

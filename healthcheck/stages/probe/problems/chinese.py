@@ -24,7 +24,13 @@ _FEWER = ("送出{}{}", "丢了{}{}", "卖掉{}{}", "用掉{}{}")
 
 def arithmetic_zh(tier: str, seed: int) -> Iterator[Problem]:
     """Chinese word problems in endless supply."""
-    return worded(Dice("arithmetic-zh", tier, seed), f"arithmetic-zh/{tier}/{seed}", _question, "答案是{}。", "zh")
+    return worded(
+        Dice("arithmetic-zh", tier, seed),
+        f"arithmetic-zh/{tier}/{seed}",
+        _question,
+        "答案是{}。",
+        "zh",
+    )
 
 
 def _question(dice: Dice, program: Program) -> str:
@@ -38,7 +44,9 @@ def _question(dice: Dice, program: Program) -> str:
     parts = [_wording(dice, step, unit) for step in changes]
     rest = "".join(f"然后{part}。" for part in parts[1:])
     last = (
-        f"每个袋子里有多少{unit}{thing}？" if changes[-1].sign is Sign.OVER else f"{name}现在有多少{unit}{thing}？"
+        f"每个袋子里有多少{unit}{thing}？"
+        if changes[-1].sign is Sign.OVER
+        else f"{name}现在有多少{unit}{thing}？"
     )
     return f"{head}，{parts[0]}。{rest}{last}"
 

@@ -50,7 +50,9 @@ class Canvas:
             for y, bits in enumerate(bytes.fromhex(_DIGITS[digit])):
                 for x in range(5):
                     if bits >> (4 - x) & 1:
-                        self.box(left + (6 * place + x) * scale, top + y * scale, scale, scale, _BLACK)
+                        self.box(
+                            left + (6 * place + x) * scale, top + y * scale, scale, scale, _BLACK
+                        )
 
     def png(self) -> bytes:
         return encoded(self._rows)
@@ -60,7 +62,9 @@ def media_type(picture: bytes) -> str:
     """The media type of a picture by its first bytes, such as "image/png"; "" if unknown."""
     if picture[:4] == b"RIFF" and picture[8:12] == b"WEBP":
         return "image/webp"
-    return next((kind for signature, kind in _SIGNATURES.items() if picture.startswith(signature)), "")
+    return next(
+        (kind for signature, kind in _SIGNATURES.items() if picture.startswith(signature)), ""
+    )
 
 
 def address(picture: bytes) -> str:

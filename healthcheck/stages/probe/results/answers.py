@@ -52,7 +52,9 @@ def reasoning(run: ProbeRun, cut: Sequence[Sample]) -> list[Sample]:
     A template may open `<think>` in the prompt: then only the closing tag shows, in other answers of the run or
     nowhere, and a deliberating text counts as reasoning. Looping text does not.
     """
-    closed = any("</think>" in sample.text and "<think>" not in sample.text for sample in run.samples)
+    closed = any(
+        "</think>" in sample.text and "<think>" not in sample.text for sample in run.samples
+    )
     return [sample for sample in cut if _thinks(sample, closed=closed) and not _loops(sample)]
 
 
@@ -60,13 +62,20 @@ def endless(run: ProbeRun, sample: Sample) -> bool:
     """Whether a cut answer shows that the model does not stop."""
     answer = sample.text.rpartition("</think>")[2].partition("<think>")[0].strip()
     long = not run.settings.dataset and len(answer) >= PAGES_CHARACTERS
-    return long or _loops(sample) or bool(_TURN_ENDED.search(answer)) or len(final_text(answer)) < len(answer)
+    return (
+        long
+        or _loops(sample)
+        or bool(_TURN_ENDED.search(answer))
+        or len(final_text(answer)) < len(answer)
+    )
 
 
 def _thinks(sample: Sample, *, closed: bool) -> bool:
     if sample.reasoning or "<think>" in sample.text:
         return "</think>" not in sample.text and not sample.text.partition("<think>")[0].strip()
-    return "</think>" not in sample.text and (closed or len(_DELIBERATION.findall(sample.text)) >= _DELIBERATES)
+    return "</think>" not in sample.text and (
+        closed or len(_DELIBERATION.findall(sample.text)) >= _DELIBERATES
+    )
 
 
 def _loops(sample: Sample) -> bool:

@@ -20,7 +20,9 @@ def accuracies(problems: Sequence[Problem]) -> Mapping[str, float]:
     """The accuracy of each applicable baseline; empty if there is none."""
     if not problems or any(problem.kind.runs for problem in problems):
         return {}
-    solvers: dict[str, Callable[[Problem], str]] = {msg("most frequent answer"): _constant(problems)}
+    solvers: dict[str, Callable[[Problem], str]] = {
+        msg("most frequent answer"): _constant(problems)
+    }
     if any(problem.program for problem in problems) and all(
         problem.kind is AnswerKind.NUMBER for problem in problems
     ):
@@ -36,7 +38,9 @@ def keyword(problem: Problem) -> str:
     numbers = [int(number) for number in re.findall(r"\d+", problem.question)]
     if len(numbers) < 2:
         return str(numbers[0]) if numbers else ""
-    return str(numbers[0] + numbers[1] if _MORE.search(problem.question) else numbers[0] - numbers[1])
+    return str(
+        numbers[0] + numbers[1] if _MORE.search(problem.question) else numbers[0] - numbers[1]
+    )
 
 
 def _constant(problems: Sequence[Problem]) -> Callable[[Problem], str]:

@@ -39,7 +39,9 @@ def misread(run: ProbeRun) -> Iterator[Misread]:
         problem = run.problems[sample.problem]
         reading = None if sample.error else client_reading(problem, sample)
         if reading and reading[1] != grade.correct:
-            yield Misread(text=sample.text, expected=problem.answer, read=reading[0], right=grade.correct)
+            yield Misread(
+                text=sample.text, expected=problem.answer, read=reading[0], right=grade.correct
+            )
 
 
 def client_figures(run: ProbeRun) -> dict[str, float]:

@@ -35,27 +35,41 @@ def tiers(run: ProbeRun) -> tuple[Summary, ...]:
     """One summary for each tier; empty if the problems have no tiers."""
     chosen = grid(run)
     names = dict.fromkeys(run.problems[problem].tier for problem in chosen.problems)
-    return tuple(summary(run, of_tier(run, chosen, name), name) for name in names) if any(names) else ()
+    return (
+        tuple(summary(run, of_tier(run, chosen, name), name) for name in names)
+        if any(names)
+        else ()
+    )
 
 
 def summary(run: ProbeRun, chosen: Grid, tier: str) -> Summary:
     """The summary over a part of the grid, with the name of that part."""
-    return summarize(matrix(run, chosen), scores=scores(run, chosen), tier=tier, tiers=tiers_of(run, chosen))
+    return summarize(
+        matrix(run, chosen), scores=scores(run, chosen), tier=tier, tiers=tiers_of(run, chosen)
+    )
 
 
 def tiers_of(run: ProbeRun, chosen: Grid) -> list[str]:
     """The tier of each problem of the grid; none for a data set, of which each run may draw other numbers."""
-    return [] if run.settings.dataset else [run.problems[problem].tier for problem in chosen.problems]
+    return (
+        [] if run.settings.dataset else [run.problems[problem].tier for problem in chosen.problems]
+    )
 
 
 def accuracies(run: ProbeRun) -> dict[str, float]:
     """The accuracy by tier, "all" for the whole bank; another run can use them as its reference."""
-    return {each.tier: each.correct / each.samples for each in (overall(run), *tiers(run)) if each.samples}
+    return {
+        each.tier: each.correct / each.samples
+        for each in (overall(run), *tiers(run))
+        if each.samples
+    }
 
 
 def of_tier(run: ProbeRun, chosen: Grid, tier: str) -> Grid:
     """The part of a grid with the problems of one tier."""
-    return part(chosen, {problem for problem in chosen.problems if run.problems[problem].tier == tier})
+    return part(
+        chosen, {problem for problem in chosen.problems if run.problems[problem].tier == tier}
+    )
 
 
 def part(chosen: Grid, problems: Collection[int]) -> Grid:
@@ -69,7 +83,9 @@ def votes(run: ProbeRun, chosen: Grid) -> tuple[Estimate, ...]:
     """maj@n, agreement@n, wrong consensus, and the votes of the laboratory."""
     lab = laboratory()
     further = lab.votes(run, chosen) if lab else ()
-    return summarize_votes(matrix(run, chosen), answers(run, chosen), tiers_of(run, chosen)) + further
+    return (
+        summarize_votes(matrix(run, chosen), answers(run, chosen), tiers_of(run, chosen)) + further
+    )
 
 
 def choices(run: ProbeRun) -> tuple[tuple[Estimate, str], ...]:

@@ -32,12 +32,18 @@ def meaning(summary: Summary, votes: Sequence[Estimate]) -> Iterator[str]:
     """Sentences about the figures of several samples a problem, each as measured, without its interval."""
     n = summary.repeats
     named = {each.name: each.value for each in (*summary.estimates, *votes)}
-    found = {name: named[f"{name}@{n}"] for name in ("pass", "avg", "cons") if f"{name}@{n}" in named}
+    found = {
+        name: named[f"{name}@{n}"] for name in ("pass", "avg", "cons") if f"{name}@{n}" in named
+    }
     if n < 2 or len(found) < 3:
         return
     bands = (_band(found["pass"]), _band(found["avg"]), _band(found["cons"]))
     agreed = bands == ("low", "low", "low") and named.get(f"agreement@{n}", 0.0) > _HIGH
-    met = [name for name, least in _TARGETS if all(found[each] > value for each, value in least.items())]
+    met = [
+        name
+        for name, least in _TARGETS
+        if all(found[each] > value for each, value in least.items())
+    ]
     yield msg(
         "pass@k is {passed}, avg@n {avg}, cons@k {cons} by the hypothetical bounds of the client's documentation: "
         "{means}; its targets are met for: {met}",

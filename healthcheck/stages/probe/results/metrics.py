@@ -47,8 +47,12 @@ def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
             name: {each.tier: _summary(each, ()) for each in summaries}
             for name, summaries in strata.strata(run).items()
         },
-        "baselines": {**baselines.accuracies([run.problems[problem] for problem in chosen.problems])},
-        "graders": dict(sorted(Counter(run.grades[place].by or THE_KIT for place in chosen.flat).items())),
+        "baselines": {
+            **baselines.accuracies([run.problems[problem] for problem in chosen.problems])
+        },
+        "graders": dict(
+            sorted(Counter(run.grades[place].by or THE_KIT for place in chosen.flat).items())
+        ),
         "verdict": _verdict(run),
     }
 
@@ -74,7 +78,9 @@ def _verdict(run: ProbeRun) -> dict[str, JsonValue] | None:
         "right": judged.right,
         "healthy_log10_e": evidence.healthy_e,
         "degraded_log10_e": evidence.degraded_e,
-        "change": None if last is None else {"value": last.change, "low": last.low, "high": last.high},
+        "change": None
+        if last is None
+        else {"value": last.change, "low": last.low, "high": last.high},
         "more samples": judged.more,
     }
 
@@ -93,7 +99,9 @@ def _without_failures(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
     right = sum(run.grades[place].score for place in answered)
     share, asked = right / len(answered), len(chosen.problems)
     interval = wilson(right, len(answered))
-    estimate = interval.of("without failures", share, THIS_BANK, problems=asked, samples=len(answered))
+    estimate = interval.of(
+        "without failures", share, THIS_BANK, problems=asked, samples=len(answered)
+    )
     return {estimate.name: as_json(estimate)}
 
 
@@ -108,11 +116,17 @@ def _summary(summary: Summary, votes: Sequence[Estimate]) -> dict[str, JsonValue
 
 def _by_name(estimates: Sequence[Estimate]) -> dict[str, JsonValue]:
     return {
-        each.name if each.question == LIKE_THESE else f"{each.name} ({each.question})": as_json(each)
+        each.name if each.question == LIKE_THESE else f"{each.name} ({each.question})": as_json(
+            each
+        )
         for each in estimates
     }
 
 
 def as_json(estimate: Estimate) -> dict[str, JsonValue]:
     """A figure as a JSON value; its name is the key."""
-    return {field.name: getattr(estimate, field.name) for field in fields(estimate) if field.name != "name"}
+    return {
+        field.name: getattr(estimate, field.name)
+        for field in fields(estimate)
+        if field.name != "name"
+    }

@@ -70,7 +70,12 @@ def plan(settings: ProbeSettings, problems: Sequence[Problem]) -> Plan | None:
     before = settings.reference_run.counts if settings.reference_run else ()
     margin, slack, error = settings.gate or (settings.margin, 0.0, ERROR)
     reached = settles(
-        accuracy=accuracy, problems=len(problems), repeats=settings.samples, before=before, error=error, slack=slack
+        accuracy=accuracy,
+        problems=len(problems),
+        repeats=settings.samples,
+        before=before,
+        error=error,
+        slack=slack,
     )
     if margin is None and reached > accuracy / 2:
         return None

@@ -32,7 +32,9 @@ def refuse_problems(settings: ProbeSettings) -> None:
     """
     if settings.dataset or settings.family:
         problems, reference = bank(settings), settings.reference_run
-        allowed = reference.max_tokens if reference else settings.max_tokens  # a server may still lower it
+        allowed = (
+            reference.max_tokens if reference else settings.max_tokens
+        )  # a server may still lower it
         refuse_unlike(replace(settings, max_tokens=allowed), problems)
 
 
@@ -102,4 +104,7 @@ def schedule(problems: int, samples: int, seed: int) -> tuple[Slot, ...]:
         for repeat in range(samples)
         for problem in Dice("schedule", seed, repeat).shuffled(range(problems))
     ]
-    return tuple(Slot(order=order, problem=problem, repeat=repeat) for order, (problem, repeat) in enumerate(pairs))
+    return tuple(
+        Slot(order=order, problem=problem, repeat=repeat)
+        for order, (problem, repeat) in enumerate(pairs)
+    )

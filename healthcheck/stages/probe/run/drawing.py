@@ -29,27 +29,42 @@ def drawn(settings: ProbeSettings) -> Drawn:
     """
     if settings.datasets:
         names = _names(settings.datasets)
-        parts = [_of_one(settings, *each) for each in zip(shared(settings).datasets, names, strict=True)]
+        parts = [
+            _of_one(settings, *each) for each in zip(shared(settings).datasets, names, strict=True)
+        ]
         problems = tuple(problem for part in parts for problem in part.problems)
         examples = tuple(example for part in parts for example in part.examples)
-        return Drawn(problems=problems, of=sum(part.of for part in parts), examples=examples or _given(settings))
+        return Drawn(
+            problems=problems,
+            of=sum(part.of for part in parts),
+            examples=examples or _given(settings),
+        )
     if settings.dataset:
         only = DataSet(file=settings.dataset, problems=settings.problems, columns=settings.columns)
         whole = _of_one(settings, only, "")
         return replace(whole, examples=whole.examples or _given(settings))
     problems = _generated(settings, settings.seed, settings.problems)
-    return Drawn(problems=problems, of=len(problems), examples=_of_family(settings, problems) or _given(settings))
+    return Drawn(
+        problems=problems,
+        of=len(problems),
+        examples=_of_family(settings, problems) or _given(settings),
+    )
 
 
 def shared(settings: ProbeSettings) -> ProbeSettings:
     """The settings with a number of problems for each of several data sets: its own, or an equal share."""
     open_ones = [place for place, each in enumerate(settings.datasets) if each.problems is None]
-    left = max(settings.problems - sum(each.problems or 0 for each in settings.datasets), len(open_ones))
+    left = max(
+        settings.problems - sum(each.problems or 0 for each in settings.datasets), len(open_ones)
+    )
     share, rest = divmod(left, len(open_ones) or 1)
     counts = {place: share + (turn < rest) for turn, place in enumerate(open_ones)}
     sets = enumerate(settings.datasets)
     return replace(
-        settings, datasets=tuple(replace(each, problems=counts.get(place, each.problems)) for place, each in sets)
+        settings,
+        datasets=tuple(
+            replace(each, problems=counts.get(place, each.problems)) for place, each in sets
+        ),
     )
 
 
@@ -58,7 +73,9 @@ def _names(sets: Sequence[DataSet]) -> tuple[str, ...]:
     stems = Counter(Path(each.file).stem for each in sets)
     alike = {stem for stem, count in stems.items() if count > 1} | {ALL}
     paths = [Path(each.file).absolute() for each in sets]
-    names = tuple(f"{path.parent.name}-{path.stem}" if path.stem in alike else path.stem for path in paths)
+    names = tuple(
+        f"{path.parent.name}-{path.stem}" if path.stem in alike else path.stem for path in paths
+    )
     if len({*names}) < len(names):
         raise UsageError(msg("two of the data sets have the same name: rename one of the files"))
     return names
@@ -82,7 +99,10 @@ def _of_one(settings: ProbeSettings, source: DataSet, name: str) -> Drawn:
         )
     shown = [found.problems[place] for place in places]
     if name:
-        asked, shown = [_named(one, path, name) for one in asked], [_named(one, path, name) for one in shown]
+        asked, shown = (
+            [_named(one, path, name) for one in asked],
+            [_named(one, path, name) for one in shown],
+        )
     examples = tuple(_example(problem, settings.request, name) for problem in shown)
     return Drawn(problems=tuple(asked), of=found.of, examples=examples)
 

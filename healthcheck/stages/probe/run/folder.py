@@ -27,7 +27,15 @@ from healthcheck.stages.probe.problems import Problem
 from healthcheck.stages.probe.records import EndedBy, ProbeRun, ProbeSettings, Sample
 from healthcheck.stages.probe.run import journal
 from healthcheck.stages.probe.run.bank import fingerprint
-from healthcheck.stages.probe.run.layout import ALONE, JOURNAL, METRICS, OUTCOME, PROBLEMS, REPORT, SETTINGS
+from healthcheck.stages.probe.run.layout import (
+    ALONE,
+    JOURNAL,
+    METRICS,
+    OUTCOME,
+    PROBLEMS,
+    REPORT,
+    SETTINGS,
+)
 from healthcheck.system import json_text
 from healthcheck.system.files import read_bounded, write_atomically
 from healthcheck.system.json_text import JsonError
@@ -88,7 +96,9 @@ def move(folder: Path, url: str) -> None:
         UsageError: the folder cannot be written to.
     """
     head = stored(folder)
-    _write(folder, SETTINGS, json_text.dump(replace(head, settings=replace(head.settings, url=url))))
+    _write(
+        folder, SETTINGS, json_text.dump(replace(head, settings=replace(head.settings, url=url)))
+    )
 
 
 def _write(folder: Path, name: str, data: bytes) -> None:
@@ -108,13 +118,21 @@ def stored(folder: Path) -> Stored:
     """
     if not (folder / SETTINGS).is_file():
         raise UsageError(
-            msg("{folder} is not a run of `npu-adapter probe`: {instead}", folder=folder, instead=_instead(folder))
+            msg(
+                "{folder} is not a run of `npu-adapter probe`: {instead}",
+                folder=folder,
+                instead=_instead(folder),
+            )
         )
     try:
         return json_text.load_as(read_bounded(folder / SETTINGS, MAX_CONFIG_BYTES), Stored)
     except JsonError as error:
         raise UsageError(
-            msg("{folder} is not a record of a probe run: {error}", folder=folder / SETTINGS, error=error)
+            msg(
+                "{folder} is not a record of a probe run: {error}",
+                folder=folder / SETTINGS,
+                error=error,
+            )
         ) from error
 
 
@@ -129,7 +147,10 @@ def _instead(folder: Path) -> str:
     if inside:
         return msg("it has no {settings}; {inside} is one", settings=SETTINGS, inside=inside[0])
     if (folder / "predictions").is_dir():
-        return msg("it has no {settings}; a report of the service is for `npu-adapter read`", settings=SETTINGS)
+        return msg(
+            "it has no {settings}; a report of the service is for `npu-adapter read`",
+            settings=SETTINGS,
+        )
     if (folder / REPORT).is_file():
         return msg("nothing was sampled there; its {report} says why", report=REPORT)
     return msg("it has no {settings}; expected is the folder that --out named", settings=SETTINGS)
@@ -165,7 +186,9 @@ def recorded(folder: Path) -> Recorded:
     if fingerprint(problems) != head.fingerprint or any(
         sample.problem >= len(problems) for sample in (*samples, *alone)
     ):
-        raise UsageError(msg("{folder}: the problems are not those that the run was started with", folder=folder))
+        raise UsageError(
+            msg("{folder}: the problems are not those that the run was started with", folder=folder)
+        )
     return Recorded(head=head, problems=problems, samples=samples, alone=alone)
 
 
@@ -186,7 +209,9 @@ def load(folder: Path, known: Mapping[int, Grade] | None = None) -> ProbeRun:
 
     def graded(sample: Sample) -> Grade:
         known_one = grades.get(sample.order)
-        return known_one or grade(problems[sample.problem], sample.text, finish_reason=sample.finish_reason)
+        return known_one or grade(
+            problems[sample.problem], sample.text, finish_reason=sample.finish_reason
+        )
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         each = pool.map if any(problem.kind.runs for problem in problems) else map
@@ -222,7 +247,9 @@ def read_metrics(folder: Path) -> dict[str, JsonValue]:
     try:
         found = json_text.load(read_bounded(folder / METRICS, MAX_METRICS_BYTES))
     except JsonError as error:
-        raise UsageError(msg("{folder} is damaged: {error}", folder=folder / METRICS, error=error)) from error
+        raise UsageError(
+            msg("{folder} is damaged: {error}", folder=folder / METRICS, error=error)
+        ) from error
     if not isinstance(found, dict):
         raise UsageError(msg("{folder} is damaged: no JSON object", folder=folder / METRICS))
     return found

@@ -44,7 +44,9 @@ class Journal:
         except BlockingIOError as error:
             raise UsageError(msg("another process is writing to {path}", path=path)) from error
         except OSError as error:
-            raise UsageError(msg("cannot write to {path}: {reason}", path=path, reason=reason_of(error))) from error
+            raise UsageError(
+                msg("cannot write to {path}: {reason}", path=path, reason=reason_of(error))
+            ) from error
 
     def append(self, sample: Sample) -> None:
         """Append a sample.
@@ -57,7 +59,9 @@ class Journal:
             while line:
                 line = line[os.write(self._file, line) :]
         except OSError as error:
-            raise KitFailure(msg("cannot record a sample: {reason}", reason=reason_of(error))) from error
+            raise KitFailure(
+                msg("cannot record a sample: {reason}", reason=reason_of(error))
+            ) from error
 
     def close(self) -> None:
         os.fsync(self._file)
@@ -80,7 +84,9 @@ def read(path: Path) -> tuple[Sample, ...]:
         try:
             sample = json_text.load_as(line, Sample)
         except JsonError as error:
-            raise JsonError(msg("{path}:{place}: {error}", path=path, place=place, error=error)) from error
+            raise JsonError(
+                msg("{path}:{place}: {error}", path=path, place=place, error=error)
+            ) from error
         latest[sample.order] = sample
     return tuple(latest[order] for order in sorted(latest))
 
@@ -103,10 +109,16 @@ def _lines(path: Path) -> Iterator[bytes]:
             while (line := file.readline(MAX_LINE_BYTES)).endswith(b"\n"):
                 yield line
     except OSError as error:
-        raise UsageError(msg("cannot read {path}: {reason}", path=path, reason=reason_of(error))) from error
+        raise UsageError(
+            msg("cannot read {path}: {reason}", path=path, reason=reason_of(error))
+        ) from error
     if len(line) == MAX_LINE_BYTES:
         raise UsageError(
-            msg("{path} has a line of more than {max_line_bytes} bytes", path=path, max_line_bytes=MAX_LINE_BYTES)
+            msg(
+                "{path} has a line of more than {max_line_bytes} bytes",
+                path=path,
+                max_line_bytes=MAX_LINE_BYTES,
+            )
         )
 
 

@@ -55,7 +55,9 @@ class Meter:
         sent = msg("{in_flight} in flight", in_flight=in_flight)
         parts = [done, sent, f"{rate:.1f}/s"]
         if rate:
-            parts.append(msg("{seconds} s left", seconds=round((self._total - self._recorded) / rate)))
+            parts.append(
+                msg("{seconds} s left", seconds=round((self._total - self._recorded) / rate))
+            )
         if self._failed:
             parts.append(msg("{failed} requests failed", failed=self._failed))
         if accuracy := self._accuracy():
@@ -69,7 +71,10 @@ class Meter:
             interval, share = by_problem(values), sum(values) / len(values)
             low, high = 100 * interval.low, 100 * interval.high
             self._told = msg(
-                "accuracy {share:.1f} % ({low:.0f} to {high:.0f})", share=100 * share, low=low, high=high
+                "accuracy {share:.1f} % ({low:.0f} to {high:.0f})",
+                share=100 * share,
+                low=low,
+                high=high,
             )
             self._told_at = self._next
         return self._told

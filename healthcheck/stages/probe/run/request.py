@@ -23,12 +23,16 @@ def prompt_of(problem: Problem, options: RequestOptions) -> str:
     """The text of the user message for a problem."""
     if not options.prompt:
         return prompt(problem)
-    return options.prompt.replace(INSTRUCTION, instruction(problem)).replace(QUESTION, problem.question)
+    return options.prompt.replace(INSTRUCTION, instruction(problem)).replace(
+        QUESTION, problem.question
+    )
 
 
 def messages(problem: Problem, options: RequestOptions) -> list[Message]:
     """All messages of a request: the system message, the examples, the problem."""
-    around: list[Message] = [{"content": options.system, "role": "system"}] if options.system else []
+    around: list[Message] = (
+        [{"content": options.system, "role": "system"}] if options.system else []
+    )
     for example in options.examples:
         if example.source and not problem.id.startswith(f"{example.source}/"):
             continue
@@ -51,7 +55,10 @@ def fields(options: RequestOptions, repeat: int) -> dict[str, JsonValue]:
         "seed": None if options.request_seed is None else options.request_seed + repeat,
         "chat_template_kwargs": options.chat_template_kwargs,
     }
-    return {**{name: plain(value) for name, value in own.items() if value not in _EMPTY}, **options.extra_body}
+    return {
+        **{name: plain(value) for name, value in own.items() if value not in _EMPTY},
+        **options.extra_body,
+    }
 
 
 def differences(before: RequestOptions, now: RequestOptions) -> Iterator[tuple[str, str, str]]:

@@ -46,7 +46,10 @@ class Sampler:
     """Sends the slots in order with a fixed number open, and passes every sample to `keep`."""
 
     def __init__(
-        self, settings: ProbeSettings, problems: Sequence[Problem], keep: Callable[[Sample], Awaitable[bool]]
+        self,
+        settings: ProbeSettings,
+        problems: Sequence[Problem],
+        keep: Callable[[Sample], Awaitable[bool]],
     ) -> None:
         """`keep` receives each sample as it arrives, and returns whether to continue."""
         self._settings = settings
@@ -60,7 +63,10 @@ class Sampler:
 
     async def run(self, server: Connections, slots: Iterator[Slot]) -> None:
         """Send until all slots are done, `keep` has enough, or too many requests fail in a row (`gave_up`)."""
-        workers = [asyncio.create_task(self._work(server, slots)) for _ in range(self._settings.concurrency)]
+        workers = [
+            asyncio.create_task(self._work(server, slots))
+            for _ in range(self._settings.concurrency)
+        ]
         pending = set(workers)
         try:
             while pending:
@@ -75,7 +81,9 @@ class Sampler:
     async def prompt_tokens(self, server: Connections, problem: Problem) -> int:
         """The server's token count for the prompt of a problem, including its template; 0 without usage."""
         try:
-            completion, _ = await _ask(server, self._body(problem, 0, max_tokens=1), self._hide_in_error)
+            completion, _ = await _ask(
+                server, self._body(problem, 0, max_tokens=1), self._hide_in_error
+            )
         except _Fault:
             return 0
         return completion.usage.prompt_tokens if completion.usage else 0
@@ -174,12 +182,18 @@ async def _ask(server: Connections, body: bytes, hide: Redact) -> tuple[Completi
     if completion is None:
         raise _refusal(timed.reply, hide)
     if completion.error:
-        words = msg("error event inside the stream: {error}", error=beginning(hide(completion.error), 500))
+        words = msg(
+            "error event inside the stream: {error}", error=beginning(hide(completion.error), 500)
+        )
         raise _Fault(words, again=True)
     if not completion.deltas and (completion.faults or not completion.events):
         kind = timed.reply.headers.get("content-type", "none")
         reason = (*completion.faults, msg("nothing at all"))[0]
-        words = msg("no chat completion in the answer (content type {kind}): {reason}", kind=kind, reason=reason)
+        words = msg(
+            "no chat completion in the answer (content type {kind}): {reason}",
+            kind=kind,
+            reason=reason,
+        )
         raise _Fault(words, again=False)
     return completion, timed
 
@@ -199,7 +213,9 @@ def _failed(slot: Slot, errors: Sequence[str], seconds: float) -> Sample:
     return Sample(**asdict(slot), error=errors[-1], retried=tuple(errors[:-1]), seconds=seconds)
 
 
-def _sample_of(slot: Slot, completion: Completion, timed: Timed, retried: tuple[str, ...]) -> Sample:
+def _sample_of(
+    slot: Slot, completion: Completion, timed: Timed, retried: tuple[str, ...]
+) -> Sample:
     return Sample(
         **asdict(slot),
         text=completion.text,

@@ -34,7 +34,9 @@ def headers_of(options: RequestOptions, environment: Mapping[str, str]) -> dict[
 
 def hiding(options: RequestOptions, environment: Mapping[str, str]) -> Redact:
     """A function that removes a run's secrets, including truncated ones, from a text: a server may echo them."""
-    telling = [value for value in _values(options, environment) if len(value) >= _TELLING_CHARACTERS]
+    telling = [
+        value for value in _values(options, environment) if len(value) >= _TELLING_CHARACTERS
+    ]
 
     def hide(text: str) -> str:
         for value in telling:
@@ -47,7 +49,11 @@ def hiding(options: RequestOptions, environment: Mapping[str, str]) -> Redact:
 def hiding_in_errors(options: RequestOptions, environment: Mapping[str, str]) -> Redact:
     """Like `hiding`, but also removes short values that are whole words: an error is not graded."""
     hide = hiding(options, environment)
-    short = [re.escape(value) for value in _values(options, environment) if len(value) < _TELLING_CHARACTERS]
+    short = [
+        re.escape(value)
+        for value in _values(options, environment)
+        if len(value) < _TELLING_CHARACTERS
+    ]
     known = re.compile("|".join(rf"(?<!\w){value}(?!\w)" for value in short) or r"(?!)")
     return lambda text: known.sub(REMOVED, hide(text))
 
@@ -76,7 +82,11 @@ def _value(key: str, variable: str, environment: Mapping[str, str]) -> str:
     named = f" {variable}" if _CONVENTIONAL_NAME.fullmatch(variable) else ""
     if not value:
         raise UsageError(
-            msg("{key} names an environment variable{named} that is not set, or is empty", key=key, named=named)
+            msg(
+                "{key} names an environment variable{named} that is not set, or is empty",
+                key=key,
+                named=named,
+            )
         )
     if not _PLAIN.fullmatch(value):
         raise UsageError(

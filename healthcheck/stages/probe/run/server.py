@@ -57,7 +57,9 @@ async def describe(settings: ProbeSettings) -> dict[str, Any]:
         except (OSError, TooLargeError) as error:
             raise Blocked(
                 msg(
-                    "no server answers at {url} ({reason}): start it first", url=settings.url, reason=_reason(error)
+                    "no server answers at {url} ({reason}): start it first",
+                    url=settings.url,
+                    reason=_reason(error),
                 )
             ) from error
         version = await version_of(server, settings.patience.connect_s)
@@ -96,7 +98,8 @@ def _left_to_the_weights(settings: ProbeSettings, root: JsonValue) -> dict[str, 
     return {
         name: value
         for name in _TAKEN
-        if isinstance(value := found.get(name), (int, float)) and _SENT_AS.get(name, name) not in sent
+        if isinstance(value := found.get(name), (int, float))
+        and _SENT_AS.get(name, name) not in sent
     }
 
 
@@ -114,7 +117,11 @@ def _chosen(listed: Mapping[str, object], reply: Reply, settings: ProbeSettings)
         hide = hiding(settings.request, os.environ)
         names = hide(", ".join(map(repr, listed)))
         raise UsageError(
-            msg("the server has no model {model}; it lists {names}", model=repr(settings.model), names=names)
+            msg(
+                "the server has no model {model}; it lists {names}",
+                model=repr(settings.model),
+                names=names,
+            )
         )
     return settings.model or next(iter(listed))
 
@@ -123,7 +130,9 @@ def _refuse_locked(reply: Reply, settings: ProbeSettings) -> None:
     if reply.status not in {401, 403}:
         return
     if settings.request.api_key_env or settings.request.headers_env:
-        raise Blocked(msg("the server refuses the key that it was sent (HTTP {status})", status=reply.status))
+        raise Blocked(
+            msg("the server refuses the key that it was sent (HTTP {status})", status=reply.status)
+        )
     raise Blocked(
         msg(
             "the server wants a key (HTTP {status}): put it into an environment variable, and name that "
@@ -136,7 +145,9 @@ def _refuse_locked(reply: Reply, settings: ProbeSettings) -> None:
 def _models(body: bytes) -> dict[str, dict[str, JsonValue]]:
     """The listed models in order, each with the fields for the report."""
     return {
-        str(card["id"]): {name: value for name in _OF_A_MODEL if isinstance(value := card.get(name), (str, int))}
+        str(card["id"]): {
+            name: value for name in _OF_A_MODEL if isinstance(value := card.get(name), (str, int))
+        }
         for card in model_cards(body)
     }
 

@@ -92,7 +92,8 @@ def better_alone_p(asked: Sequence[tuple[int, int, bool]]) -> float:
     for samples, right, alone in asked:
         share = (right + alone) / (samples + 1)
         chances = [
-            one * (1 - share) + other * share for one, other in zip([*chances, 0.0], [0.0, *chances], strict=True)
+            one * (1 - share) + other * share
+            for one, other in zip([*chances, 0.0], [0.0, *chances], strict=True)
         ]
     return min(1.0, sum(chances[sum(alone for _, _, alone in asked) :]))
 
@@ -120,4 +121,6 @@ def _as_large(differences: Sequence[int]) -> float:
     for size in sizes:
         ways += ways << size // unit * width
     ways >>= sum(difference for difference in differences if difference > 0) // unit * width
-    return ways % ((1 << width) - 1) / (1 << len(sizes))  # the remainder is the sum of the `width`-bit numbers
+    return (
+        ways % ((1 << width) - 1) / (1 << len(sizes))
+    )  # the remainder is the sum of the `width`-bit numbers

@@ -41,7 +41,9 @@ def cons_at_k(n: int, c: int, k: int) -> float:
     the probability is 0.0088.
     """
     _check(n, c, k)
-    majorities = sum(math.comb(c, j) * math.comb(n - c, k - j) for j in range(k // 2 + 1, min(c, k) + 1))
+    majorities = sum(
+        math.comb(c, j) * math.comb(n - c, k - j) for j in range(k // 2 + 1, min(c, k) + 1)
+    )
     return majorities / math.comb(n, k)
 
 

@@ -81,7 +81,10 @@ class Gate:
         if evidence.decision is not Decision.OPEN:
             return evidence
         healthy, degraded = (
-            tuple(log + math.log1p(stake * (value - boundary)) for log, stake in zip(logs, stakes, strict=True))
+            tuple(
+                log + math.log1p(stake * (value - boundary))
+                for log, stake in zip(logs, stakes, strict=True)
+            )
             for logs, stakes, boundary in zip(
                 evidence.log_products, self.stakes, (self.bad, self.good), strict=True
             )
@@ -112,7 +115,9 @@ def accuracy_gate(*, bad: float, good: float, error: float = 0.01) -> Gate:
         ValueError: not 0 < bad < good < 1, or the error is outside (0, 1).
     """
     if not (0 < bad < good < 1 and 0 < error < 1):
-        raise ValueError(f"a gate needs 0 < bad < good < 1, got bad={bad}, good={good}, error={error}")
+        raise ValueError(
+            f"a gate needs 0 < bad < good < 1, got bad={bad}, good={good}, error={error}"
+        )
     above, below = (good, (1 + good) / 2), [theta for theta in (bad, bad / 2, DEAD) if theta < good]
     stakes = tuple((theta - bad) / (bad * (1 - bad)) for theta in above)
     return Gate(
@@ -131,7 +136,9 @@ def paired_gate(*, margin: float, slack: float = 0.0, error: float = 0.01) -> Ga
         ValueError: not 0 <= slack < margin < 1, or the error is outside (0, 1).
     """
     if not (0 <= slack < margin < 1 and 0 < error < 1):
-        raise ValueError(f"a paired gate needs 0 <= slack < margin < 1, got {margin}, {slack}, error={error}")
+        raise ValueError(
+            f"a paired gate needs 0 <= slack < margin < 1, got {margin}, {slack}, error={error}"
+        )
     against_good = tuple(-bet / (1 + slack) for bet in _BETS)
     return Gate(least=-1, bad=-margin, good=-slack, stakes=(_BETS, against_good), error=error)
 

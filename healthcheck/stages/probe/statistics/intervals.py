@@ -34,7 +34,9 @@ class Interval:
     level: float
     method: str
 
-    def of(self, name: str, value: float, question: str, *, problems: int, samples: int) -> Estimate:
+    def of(
+        self, name: str, value: float, question: str, *, problems: int, samples: int
+    ) -> Estimate:
         """The figure that has this interval."""
         return Estimate(
             name=name, value=value, low=self.low, high=self.high, level=self.level, method=self.method,
@@ -71,7 +73,9 @@ def mean_by_problem(values: Sequence[float], tiers: Sequence[str] = ()) -> Mean:
     """The mean of at least one value; `tiers` has the tier of each problem, and is empty where all are alike."""
     total, variance, shares = len(values), 0.0, []
     for group in _groups(values, tiers or [""] * total):
-        of_group = (len(group) / total) ** 2 * (sample_variance(group) / len(group) if len(group) > 1 else 0.0)
+        of_group = (len(group) / total) ** 2 * (
+            sample_variance(group) / len(group) if len(group) > 1 else 0.0
+        )
         variance += of_group
         shares.append(of_group**2 / max(len(group) - 1, 1))
     padded = variance + 0.5 / (total + 1) / total

@@ -17,8 +17,18 @@ from dataclasses import dataclass
 
 from healthcheck.stages.probe.statistics.changes import FEW_DIFFER, LEAST_PROBLEMS, loss_p
 from healthcheck.stages.probe.statistics.counting import Counts
-from healthcheck.stages.probe.statistics.distributions import normal_quantile, sample_variance, t_quantile
-from healthcheck.stages.probe.statistics.gate import Decision, Evidence, Gate, accuracy_gate, paired_gate
+from healthcheck.stages.probe.statistics.distributions import (
+    normal_quantile,
+    sample_variance,
+    t_quantile,
+)
+from healthcheck.stages.probe.statistics.gate import (
+    Decision,
+    Evidence,
+    Gate,
+    accuracy_gate,
+    paired_gate,
+)
 from healthcheck.stages.probe.statistics.intervals import Mean, mean_by_problem
 
 ERROR = 0.01
@@ -123,7 +133,9 @@ def look(question: Question, totals: Sequence[float], rounds: int) -> Look | Non
 
 
 def _against_run(question: Question, totals: Sequence[float], rounds: int, share: float) -> Look:
-    changes = [total / rounds - c / n for total, (n, c) in zip(totals, question.before, strict=True)]
+    changes = [
+        total / rounds - c / n for total, (n, c) in zip(totals, question.before, strict=True)
+    ]
     padding = (-1.0, 1.0) if sum(map(bool, changes)) < FEW_DIFFER else ()
     change = math.fsum(changes) / len(changes)
     spread = math.sqrt(sample_variance([*changes, *padding]) / len(changes))
@@ -144,7 +156,13 @@ def _decision(question: Question, low: float, *, worse: bool) -> Decision:
 
 
 def settles(
-    *, accuracy: float, problems: int, repeats: int, before: Counts = (), error: float = ERROR, slack: float = 0.0
+    *,
+    accuracy: float,
+    problems: int,
+    repeats: int,
+    before: Counts = (),
+    error: float = ERROR,
+    slack: float = 0.0,
 ) -> float:
     """The smallest margin, in tenths of a point, that these samples settle in nine of ten runs without a loss.
 
@@ -168,7 +186,9 @@ def problems_for(question: Question) -> int:
         accuracy=question.accuracy, problems=question.problems, repeats=question.repeats, before=question.before,
         error=question.error, slack=question.slack,
     )  # fmt: skip
-    return math.ceil(question.problems * ((reached - question.slack) / (question.margin - question.slack)) ** 2)
+    return math.ceil(
+        question.problems * ((reached - question.slack) / (question.margin - question.slack)) ** 2
+    )
 
 
 def more_samples(question: Question, last: Look) -> int:
@@ -202,8 +222,12 @@ def _healthy(gate: Gate, accuracy: float, samples: int) -> float:
             for score, chance in ((1, accuracy), (0, 1 - accuracy)):
                 before, seen = following.get(right + score) or (0.0, gate.observe(evidence, score))
                 following[right + score] = (before + mass * chance, seen)
-        ended += math.fsum(mass for mass, seen in following.values() if seen.decision is Decision.HEALTHY)
-        states = {right: state for right, state in following.items() if state[1].decision is Decision.OPEN}
+        ended += math.fsum(
+            mass for mass, seen in following.values() if seen.decision is Decision.HEALTHY
+        )
+        states = {
+            right: state for right, state in following.items() if state[1].decision is Decision.OPEN
+        }
     return ended
 
 
@@ -221,7 +245,10 @@ def _planned_spread(accuracy: float, problems: int, repeats: int, before: Counts
         padding = 0.5 / (problems + 1)  # as in `Mean`
         return math.sqrt((variance + padding) / problems)
     within = [c * (n - c) / (n * (n - 1)) if n > 1 else plain for n, c in before]
-    variance = math.fsum(v * (1 / n + 1 / repeats) for v, (n, _) in zip(within, before, strict=True)) / problems
+    variance = (
+        math.fsum(v * (1 / n + 1 / repeats) for v, (n, _) in zip(within, before, strict=True))
+        / problems
+    )
     differ = sum(0 < c < n if n > 1 else 2 * plain for n, c in before)
     padding = 2 / (problems + 1) if differ - math.sqrt(differ) < FEW_DIFFER else 0.0
     return math.sqrt((variance + padding) / problems)

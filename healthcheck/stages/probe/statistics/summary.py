@@ -6,7 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from healthcheck.stages.probe.statistics.counting import Matrix, cons_at_k, counts_of, hard, pass_at_k
+from healthcheck.stages.probe.statistics.counting import (
+    Matrix,
+    cons_at_k,
+    counts_of,
+    hard,
+    pass_at_k,
+)
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.stages.probe.statistics.intervals import Interval, by_problem, wilson
 from healthcheck.stages.probe.statistics.voting import (
@@ -38,7 +44,9 @@ def summarize(
         ValueError: a row is empty, or the shapes differ.
     """
     if any(not row for row in matrix):
-        raise ValueError("a problem without samples: count its failed requests as wrong, or leave it out by name")
+        raise ValueError(
+            "a problem without samples: count its failed requests as wrong, or leave it out by name"
+        )
     soft = matrix if scores is None else scores
     if [len(row) for row in soft] != [len(row) for row in matrix]:
         raise ValueError("scores and correctness differ in shape")
@@ -65,7 +73,9 @@ def per_problem(name: str, values: Sequence[float], interval: Interval, samples:
     return interval.of(name, mean, LIKE_THESE, problems=len(values), samples=samples)
 
 
-def summarize_votes(matrix: Matrix, answers: Sequence[Answers], tiers: Sequence[str] = ()) -> tuple[Estimate, ...]:
+def summarize_votes(
+    matrix: Matrix, answers: Sequence[Answers], tiers: Sequence[str] = ()
+) -> tuple[Estimate, ...]:
     """maj@n, agreement@n and the rate of wrong consensus, from the extracted answers.
 
     maj@n requires less than cons@n: with two right samples of five and three different wrong ones, cons is 0 and
@@ -86,7 +96,9 @@ def summarize_votes(matrix: Matrix, answers: Sequence[Answers], tiers: Sequence[
         (msg("wrong consensus"), [float(wrong_consensus(said, right)) for said, right in pairs]),
     )
     samples = sum(map(len, matrix))
-    return tuple(per_problem(name, values, by_problem(values, tiers), samples) for name, values in figures)
+    return tuple(
+        per_problem(name, values, by_problem(values, tiers), samples) for name, values in figures
+    )
 
 
 def accuracy_name(repeats: int) -> str:
@@ -94,7 +106,9 @@ def accuracy_name(repeats: int) -> str:
     return "accuracy" if repeats == 1 else f"accuracy ({repeats} runs average)"
 
 
-def _estimates(matrix: Matrix, soft: Scores, repeats: int, tiers: Sequence[str]) -> tuple[Estimate, ...]:
+def _estimates(
+    matrix: Matrix, soft: Scores, repeats: int, tiers: Sequence[str]
+) -> tuple[Estimate, ...]:
     counts = counts_of(matrix)
     samples = sum(n for n, _ in counts)
     means = (
@@ -107,7 +121,9 @@ def _estimates(matrix: Matrix, soft: Scores, repeats: int, tiers: Sequence[str])
         for k in range(1, repeats + 1)
     )
     named = (*means, *by_k)
-    estimates = [per_problem(name, values, by_problem(values, tiers), samples) for name, values in named]
+    estimates = [
+        per_problem(name, values, by_problem(values, tiers), samples) for name, values in named
+    ]
     estimates += [_again(name, values, [n for n, _ in counts]) for name, values in means]
     return tuple(estimates)
 

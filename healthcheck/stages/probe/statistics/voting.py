@@ -31,15 +31,22 @@ def first_of_most(answers: Answers, correct: Sequence[int]) -> float:
     if not said:
         return 0.0
     most = said.most_common(1)[0][0]  # of equal counts the first that was met
-    return sum(right for answer, right in zip(answers, correct, strict=True) if answer == most) / said[most]
+    return (
+        sum(right for answer, right in zip(answers, correct, strict=True) if answer == most)
+        / said[most]
+    )
 
 
 def agreement(answers: Answers) -> float:
     """The share of the most frequent answer, right or wrong."""
-    return max(Counter(answer for answer in answers if answer is not None).values(), default=0) / len(answers)
+    return max(
+        Counter(answer for answer in answers if answer is not None).values(), default=0
+    ) / len(answers)
 
 
 def wrong_consensus(answers: Answers, correct: Sequence[int]) -> int:
     """1 if more than half of the samples give the same wrong answer: a systematic error, not noise."""
-    wrong = Counter(a for a, right in zip(answers, correct, strict=True) if a is not None and not right)
+    wrong = Counter(
+        a for a, right in zip(answers, correct, strict=True) if a is not None and not right
+    )
     return int(2 * max(wrong.values(), default=0) > len(answers))

@@ -39,14 +39,20 @@ def committed(submission: Submission) -> Findings:
     ```
     """
     if submission.uncommitted is Uncommitted.NO_COMMIT:
-        seen = msg("{value}; the files of the folder were verified instead", value=submission.uncommitted.value)
+        seen = msg(
+            "{value}; the files of the folder were verified instead",
+            value=submission.uncommitted.value,
+        )
         fix = msg('git add -A && git commit -m "First version"')
         yield warn(expected=msg("a commit, which the service clones"), seen=seen, fix=fix)
     elif submission.uncommitted:
-        yield note(msg("{value}: its files were verified as they are", value=submission.uncommitted.value))
+        yield note(
+            msg("{value}: its files were verified as they are", value=submission.uncommitted.value)
+        )
     if submission.changed:
         expected = msg(
-            "the working copy as in commit {commit}, which the service sees", commit=submission.commit[:12]
+            "the working copy as in commit {commit}, which the service sees",
+            commit=submission.commit[:12],
         )
         seen = msg("changed, not committed: {some}", some=_some(submission.changed))
         fix = msg("git commit -a, or git stash changes that are not for the service")
@@ -54,10 +60,18 @@ def committed(submission: Submission) -> Findings:
     for path, size in submission.large[:MAX_NAMED]:
         seen = msg("{path} has {size} MB", path=path, size=size // 10**6)
         fix = msg("git rm --cached {path}, and put data with the weights", path=shlex.quote(path))
-        yield warn(expected=msg("a commit of code, which is quick to clone"), seen=seen, fix=fix, where=path)
+        yield warn(
+            expected=msg("a commit of code, which is quick to clone"),
+            seen=seen,
+            fix=fix,
+            where=path,
+        )
     name, needed = contract.ENTRY_POINT, _named_in_deploy_sh(submission)
     if needed:
-        force, paths = "-f " if set(needed) & set(submission.ignored) else "", shlex.join(needed[:MAX_NAMED])
+        force, paths = (
+            "-f " if set(needed) & set(submission.ignored) else "",
+            shlex.join(needed[:MAX_NAMED]),
+        )
         seen = plural(
             "{name} uses {paths}, which is in your folder but not in the commit",
             "{name} uses {paths}, which are in your folder but not in the commit",
@@ -66,7 +80,11 @@ def committed(submission: Submission) -> Findings:
             paths=_some(needed),
         )
         fix = msg("git add {value}{needed} && git commit", value=force, needed=paths)
-        yield warn(expected=msg("every file that {name} names in the commit", name=name), seen=seen, fix=fix)
+        yield warn(
+            expected=msg("every file that {name} names in the commit", name=name),
+            seen=seen,
+            fix=fix,
+        )
 
 
 def _named_in_deploy_sh(submission: Submission) -> tuple[str, ...]:
@@ -76,7 +94,9 @@ def _named_in_deploy_sh(submission: Submission) -> tuple[str, ...]:
     for sign in "\"'`$(){};|&<>=\t":
         code = code.replace(sign, " ")
     words = {word.removeprefix("./").strip("/") for word in code.split()}
-    return tuple(path for path in (*submission.untracked, *submission.ignored) if path.strip("/") in words)
+    return tuple(
+        path for path in (*submission.untracked, *submission.ignored) if path.strip("/") in words
+    )
 
 
 def _some(paths: tuple[str, ...]) -> str:

@@ -17,7 +17,9 @@ LFS_POINTER = b"version https://git-lfs.github.com/spec/"
     "repo/deploy-sh-present",
     msg("deploy.sh is at the root of the repository"),
     rule=contract.ROOT_FILES,
-    why=msg("The service starts a submission by running deploy.sh from the root of the repository."),
+    why=msg(
+        "The service starts a submission by running deploy.sh from the root of the repository."
+    ),
 )
 def deploy_sh_present(submission: Submission) -> Findings:
     """The service clones the repository and runs deploy.sh from its root. It sees only committed files.
@@ -44,9 +46,17 @@ def deploy_sh_present(submission: Submission) -> Findings:
     if kind is Kind.MISSING:
         expected, seen, fix, where = _missing(submission, expected)
     elif kind is Kind.FOLDER:
-        inside = (path for path in submission.paths if path.startswith(f"{name}/") and path.endswith(".sh"))
+        inside = (
+            path
+            for path in submission.paths
+            if path.startswith(f"{name}/") and path.endswith(".sh")
+        )
         moved = next((shlex.quote(f"scripts/{path.partition('/')[2]}") for path in inside), "")
-        move = msg("git mv {name} scripts && git mv {rest} {name}", name=name, rest=moved) if moved else ""
+        move = (
+            msg("git mv {name} scripts && git mv {rest} {name}", name=name, rest=moved)
+            if moved
+            else ""
+        )
         seen, fix = (
             msg("{name} is a folder", name=name),
             move or msg("replace the folder with a script {name}", name=name),
@@ -58,7 +68,8 @@ def deploy_sh_present(submission: Submission) -> Findings:
             deploy_sh_link=link,
         )
         fix = msg(
-            "rm {name}, copy the script itself to {name}, and commit it: git add {name} && git commit", name=name
+            "rm {name}, copy the script itself to {name}, and commit it: git add {name} && git commit",
+            name=name,
         )
     elif kind is Kind.OTHER:
         seen, fix = (
@@ -71,7 +82,9 @@ def deploy_sh_present(submission: Submission) -> Findings:
         rule = contract.STARTS_THE_SERVICE
     elif data.startswith(LFS_POINTER):
         expected, where = msg("{expected}, which every clone has", expected=expected), f"{name}:1"
-        seen = msg("{name} is a Git LFS pointer: a clone without Git LFS gets these three lines", name=name)
+        seen = msg(
+            "{name} is a Git LFS pointer: a clone without Git LFS gets these three lines", name=name
+        )
         fix = msg(
             "remove it from the patterns in .gitattributes, then: git add --renormalize {name} && git commit",
             name=name,
@@ -84,12 +97,22 @@ def deploy_sh_present(submission: Submission) -> Findings:
 def _missing(submission: Submission, expected: str) -> tuple[str, str, str, str]:
     """The expectation, what was seen, the repair, and the place."""
     name = contract.ENTRY_POINT
-    if submission.commit and os.path.lexists(submission.root / name) and name in os.listdir(submission.root):
+    if (
+        submission.commit
+        and os.path.lexists(submission.root / name)
+        and name in os.listdir(submission.root)
+    ):
         ignored = name in submission.ignored
         seen = msg(
-            "{name} is in the working copy but not in commit {commit}", name=name, commit=submission.commit[:12]
+            "{name} is in the working copy but not in commit {commit}",
+            name=name,
+            commit=submission.commit[:12],
         )
-        fix = msg('git add {value}{name} && git commit -m "Add {name}"', value="-f " if ignored else "", name=name)
+        fix = msg(
+            'git add {value}{name} && git commit -m "Add {name}"',
+            value="-f " if ignored else "",
+            name=name,
+        )
         seen = msg("{seen}: .gitignore names it", seen=seen) if ignored else seen
         return msg("{expected}, committed", expected=expected), seen, fix, ""
     if submission.deploy_sh_elsewhere:
@@ -102,11 +125,14 @@ def _missing(submission: Submission, expected: str) -> tuple[str, str, str, str]
             name=name,
         )
         seen = msg("{found}{value}, but no {name} at the root", found=found, value=more, name=name)
-        fix = move + (msg(", and make its relative paths start from the root") if "/" in found else "")
+        fix = move + (
+            msg(", and make its relative paths start from the root") if "/" in found else ""
+        )
         return expected, seen, fix, found
     seen = msg("no {name} among {paths} files", name=name, paths=len(submission.paths))
     launch = contract.LAUNCH
     fix = msg(
-        "`npu-adapter new` makes a repository with one; or write a script that ends in: {launch}", launch=launch
+        "`npu-adapter new` makes a repository with one; or write a script that ends in: {launch}",
+        launch=launch,
     )
     return expected, seen, fix, ""

@@ -22,13 +22,22 @@ _ALMOST_A_SHELL = re.compile(r"#!\s*\S*\b(?:ba|da|a)?sh\b")
 POSIX_SHELLS = {"sh", "dash", "ash", "busybox"}
 BASH = {"bash", "rbash"}
 OTHER_SHELLS = {"zsh", "ksh", "mksh", "fish", "csh", "tcsh"}
-TYPOGRAPHIC = re.compile("[\u00a0\u2002-\u200b\u3000\ufeff\u2018\u2019\u201c\u201d]|^[\u2013\u2014\u2212]")
+TYPOGRAPHIC = re.compile(
+    "[\u00a0\u2002-\u200b\u3000\ufeff\u2018\u2019\u201c\u201d]|^[\u2013\u2014\u2212]"
+)
 _SERVER = re.compile(r"\bvllm\b|api_server|launch_server")
 _BLANK_BEHIND = re.compile(r"(?<!\\)(?:\\\\)*\\[ \t]+$", re.MULTILINE)
 MAX_LISTED = 6
 MAX_EDITED_LINES = 2000
 SHEBANG = "#!/bin/bash"
-_PLAIN_SIGNS = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u200b": "", "\ufeff": ""}
+_PLAIN_SIGNS = {
+    "\u2018": "'",
+    "\u2019": "'",
+    "\u201c": '"',
+    "\u201d": '"',
+    "\u200b": "",
+    "\ufeff": "",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +68,9 @@ class _Text:
     "repo/deploy-sh-syntax",
     msg("A shell reads deploy.sh as intended"),
     rule=contract.STARTS_THE_SERVICE,
-    why=msg("A script that the shell misreads stops, or runs other commands than its author intended."),
+    why=msg(
+        "A script that the shell misreads stops, or runs other commands than its author intended."
+    ),
     requires=("repo/deploy-sh-present",),
 )
 def deploy_sh_syntax(submission: Submission) -> Findings:
@@ -104,31 +115,53 @@ def deploy_sh_syntax(submission: Submission) -> Findings:
         return
     if len(data) > shells.MAX_SCRIPT_BYTES:
         expected = msg(
-            "a script of at most {max_script_bytes} KiB", max_script_bytes=shells.MAX_SCRIPT_BYTES // 1024
+            "a script of at most {max_script_bytes} KiB",
+            max_script_bytes=shells.MAX_SCRIPT_BYTES // 1024,
         )
         fix = msg("keep only the launch in {name}, and put data into other files", name=name)
-        yield warn(expected=expected, seen=msg("{name} is longer; its syntax was not read", name=name), fix=fix)
+        yield warn(
+            expected=expected,
+            seen=msg("{name} is longer; its syntax was not read", name=name),
+            fix=fix,
+        )
         return
     text = _text(submission, data)
-    for judge in (_line_ends, _first_line, _mode, _parsers, _constructs, _continuations, _typography):
+    for judge in (
+        _line_ends,
+        _first_line,
+        _mode,
+        _parsers,
+        _constructs,
+        _continuations,
+        _typography,
+    ):
         yield from judge(text)
 
 
 def _text(submission: Submission, data: bytes) -> _Text:
     clean = data.removeprefix(BOM).decode("utf-8", "replace").replace("\r\n", "\n")
     interpreter, _ = shell.shebang(clean)
-    return _Text(submission=submission, data=data, script=shell.read(clean), interpreter=interpreter)
+    return _Text(
+        submission=submission, data=data, script=shell.read(clean), interpreter=interpreter
+    )
 
 
 def _bytes(data: bytes) -> Findings:
     line, name = 1, contract.ENTRY_POINT
     if data.startswith(WIDE_MARKS) or (b"\0" in data and data.count(b"\0") > len(data) // 4):
         expected = msg("a script in UTF-8 without byte order mark")
-        seen = msg("{name} is UTF-16: it begins with the bytes {bytes}", name=name, bytes=data[:4].hex(" "))
-        fix: str = msg("iconv -f UTF-16 -t UTF-8 {name} > d && mv d {name} && chmod +x {name}", name=name)
+        seen = msg(
+            "{name} is UTF-16: it begins with the bytes {bytes}", name=name, bytes=data[:4].hex(" ")
+        )
+        fix: str = msg(
+            "iconv -f UTF-16 -t UTF-8 {name} > d && mv d {name} && chmod +x {name}", name=name
+        )
     elif b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        expected, seen = msg("a text file"), msg("{name} has a NUL byte: it is binary, or damaged", name=name)
+        expected, seen = (
+            msg("a text file"),
+            msg("{name} has a NUL byte: it is binary, or damaged", name=name),
+        )
         fix = msg("write it as a text file")
     elif data.startswith(BOM):
         expected, fix = msg("“#!” as the first two bytes"), f"sed -i '1s/^\\xef\\xbb\\xbf//' {name}"
@@ -138,7 +171,11 @@ def _bytes(data: bytes) -> Findings:
         )
     else:
         return
-    edits = (Edit(file=name, line=1, old="\ufeff"),) if data.startswith(BOM) and b"\0" not in data else ()
+    edits = (
+        (Edit(file=name, line=1, old="\ufeff"),)
+        if data.startswith(BOM) and b"\0" not in data
+        else ()
+    )
     yield fail(expected=expected, seen=seen, fix=fix, where=f"{name}:{line}", edits=edits)
 
 
@@ -172,7 +209,9 @@ def _line_ends(text: _Text) -> Findings:
         )
     else:
         return
-    edits = tuple(Edit(file=name, line=number, old="\r") for number in ending) if b"\n" in data else ()
+    edits = (
+        tuple(Edit(file=name, line=number, old="\r") for number in ending) if b"\n" in data else ()
+    )
     yield say(
         expected=expected,
         seen=seen,
@@ -191,7 +230,10 @@ def _first_line(text: _Text) -> Findings:
         seen, edits = msg("the first line is “{first}”", first=first[:80]), _with_shebang(text)
         fix = in_words(edits)
     elif shell in OTHER_SHELLS:
-        expected, fix = msg("sh or bash"), msg("write the script for bash, with the first line #!/bin/bash")
+        expected, fix = (
+            msg("sh or bash"),
+            msg("write the script for bash, with the first line #!/bin/bash"),
+        )
         seen = msg(
             "“{first}”: the image may lack {interpreter}, and `bash {name}` would not use it",
             first=first[:80],
@@ -200,7 +242,10 @@ def _first_line(text: _Text) -> Findings:
         )
     elif shell not in POSIX_SHELLS | BASH:
         say, expected, rule = fail, msg("a shell script"), contract.WEIGHTS_FROM_MODEL_PATH
-        starts = msg("make {name} a shell script that starts the other program: exec python3 launch.py", name=name)
+        starts = msg(
+            "make {name} a shell script that starts the other program: exec python3 launch.py",
+            name=name,
+        )
         edits = (_first_line_replaced(text),) if _ALMOST_A_SHELL.match(first) else ()
         fix = in_words(edits) or starts
     elif re.match(r"#![ \t]*\S*/env[ \t]+[^\s-]\S*[ \t]+\S", first):
@@ -223,7 +268,9 @@ def _with_shebang(text: _Text) -> tuple[Edit, ...]:
 def _first_line_replaced(text: _Text) -> Edit:
     first = text.script.text.split("\n", 1)[0]
     options = shell.shebang(first)[1] if text.interpreter in POSIX_SHELLS else ()
-    return replaced(contract.ENTRY_POINT, text.script.text, 0, len(first), " ".join((SHEBANG, *options)))
+    return replaced(
+        contract.ENTRY_POINT, text.script.text, 0, len(first), " ".join((SHEBANG, *options))
+    )
 
 
 def _in_bash(text: _Text) -> tuple[Edit, ...]:
@@ -242,12 +289,22 @@ def _mode(text: _Text) -> Findings:
         chmod = msg("chmod +x {file}", file=path)
         # Both: a file system may lack the bit, and the next git commit -a would undo it in the index alone.
         git = msg(
-            "git update-index --chmod=+x {file} && git commit -m 'Make {name} executable'", file=path, name=name
+            "git update-index --chmod=+x {file} && git commit -m 'Make {name} executable'",
+            file=path,
+            name=name,
         )
         expected = msg("the executable bit, which ./deploy.sh needs")
         fix = msg("{chmod} && {git}", chmod=chmod, git=git) if text.submission.commit else chmod
-        edits = () if text.submission.deploy_sh_link else (Edit(file=name, line=0, executable=True),)
-        yield warn(expected=expected, seen=msg("mode {mode:o}", mode=mode), fix=fix, where=file, edits=edits)
+        edits = (
+            () if text.submission.deploy_sh_link else (Edit(file=name, line=0, executable=True),)
+        )
+        yield warn(
+            expected=expected,
+            seen=msg("mode {mode:o}", mode=mode),
+            fix=fix,
+            where=file,
+            edits=edits,
+        )
 
 
 def _parsers(text: _Text) -> Findings:
@@ -262,7 +319,9 @@ def _parsers(text: _Text) -> Findings:
     parse = text.parse(own) or bash or dash
     if parse is None or text.interpreter not in POSIX_SHELLS | BASH | {""}:
         return
-    if parse.accepted is False and not (own == "dash" and bashisms.runs_itself_in_bash(text.script)):
+    if parse.accepted is False and not (
+        own == "dash" and bashisms.runs_itself_in_bash(text.script)
+    ):
         expected = msg("a script that {own} can read", own=own)
         quote = text.quoted(parse.line)
         seen = msg(
@@ -271,18 +330,29 @@ def _parsers(text: _Text) -> Findings:
             message=parse.message,
             line=f" {quote}" if quote else "",
         )
-        fix = msg("fix that line until `{own} -n {name}` prints nothing", own=own, name=contract.ENTRY_POINT)
+        fix = msg(
+            "fix that line until `{own} -n {name}` prints nothing",
+            own=own,
+            name=contract.ENTRY_POINT,
+        )
         if "end of file" in parse.message.lower():
             close = msg("close what is still open (an if, a loop, a brace, a quote)")
             fix = msg(
-                "{close} until `{own} -n {name}` prints nothing", close=close, own=own, name=contract.ENTRY_POINT
+                "{close} until `{own} -n {name}` prints nothing",
+                close=close,
+                own=own,
+                name=contract.ENTRY_POINT,
             )
         edits = _in_bash(text) if own == "dash" and bash and bash.accepted else ()
         place = text.where(parse.line)
-        yield fail(expected=expected, seen=seen, fix=in_words(edits) or fix, where=place, edits=edits)
+        yield fail(
+            expected=expected, seen=seen, fix=in_words(edits) or fix, where=place, edits=edits
+        )
     if bash and bash.accepted and "here-document" in bash.message:
         expected = msg("a terminator for every here-document")
-        seen = msg("bash says: {message}; everything below is text, not commands", message=bash.message)
+        seen = msg(
+            "bash says: {message}; everything below is text, not commands", message=bash.message
+        )
         fix = msg("put the terminator on its own line, without blanks")
         yield warn(expected=expected, seen=seen, fix=fix, where=text.where(bash.line))
 
@@ -293,11 +363,20 @@ def _constructs(text: _Text) -> Findings:
     if shell == "bash":
         return
     guard = bashisms.runs_itself_in_bash(text.script)
-    found = [(each.line, each.what) for each in bashisms.find(text.script) if not guard or each.line < guard]
+    found = [
+        (each.line, each.what)
+        for each in bashisms.find(text.script)
+        if not guard or each.line < guard
+    ]
     bash, dash = text.parse("bash"), text.parse("dash")
-    listed = joined("; ", (msg("line {line}: {what}", line=line, what=what) for line, what in found[:MAX_LISTED]))
+    listed = joined(
+        "; ",
+        (msg("line {line}: {what}", line=line, what=what) for line, what in found[:MAX_LISTED]),
+    )
     line = found[0][0] if found else 0
-    refused = dash and dash.accepted is False and not guard and not (bash and bash.accepted is False)
+    refused = (
+        dash and dash.accepted is False and not guard and not (bash and bash.accepted is False)
+    )
     if dash and refused and (text.interpreter in BASH or not text.interpreter):
         listed += msg(
             "{value}dash says: {message} (line {line})",
@@ -335,7 +414,8 @@ def _continuations(text: _Text) -> Findings:
         tell = warn if _only_prints(script, found.start()) else fail
         expected = msg("nothing after the backslash that continues a line")
         seen = msg(
-            "a blank after it: {line}; the command ends there, without the lines below", line=text.quoted(line)
+            "a blank after it: {line}; the command ends there, without the lines below",
+            line=text.quoted(line),
         )
         fix = f"sed -i 's/\\\\[ \\t]*$/\\\\/' {contract.ENTRY_POINT}"
         edits = tuple(_shortened(script, each) for each in behind)
@@ -347,13 +427,22 @@ def _continuations(text: _Text) -> Findings:
         first = command.words[0]
         if re.match(r"--?[A-Za-z]", first.text):
             line = script.line(first.start)
-            expected = msg("options on the line of their command, or after a line that ends in a backslash")
-            seen = msg("{line} is a separate command, which the one above goes without", line=text.quoted(line))
-            fix = msg("move comments above the command, and end all of its lines but the last in a backslash")
+            expected = msg(
+                "options on the line of their command, or after a line that ends in a backslash"
+            )
+            seen = msg(
+                "{line} is a separate command, which the one above goes without",
+                line=text.quoted(line),
+            )
+            fix = msg(
+                "move comments above the command, and end all of its lines but the last in a backslash"
+            )
             tell = warn if _SERVER.search(before) else fail
             edits = _joined_lines(script, above, line) if above else ()
             place = text.where(line)
-            yield tell(expected=expected, seen=seen, fix=in_words(edits) or fix, where=place, edits=edits)
+            yield tell(
+                expected=expected, seen=seen, fix=in_words(edits) or fix, where=place, edits=edits
+            )
             return
         before, above = " ".join(word.text for word in command.words), command
 
@@ -361,7 +450,9 @@ def _continuations(text: _Text) -> Findings:
 def _shortened(script: Script, found: re.Match[str]) -> Edit:
     """Remove the blanks behind a backslash at the end of a line."""
     end = found.end()
-    return replaced(contract.ENTRY_POINT, script.text, end - len(found[0]) + found[0].rindex("\\"), end, "\\")
+    return replaced(
+        contract.ENTRY_POINT, script.text, end - len(found[0]) + found[0].rindex("\\"), end, "\\"
+    )
 
 
 def _joined_lines(script: Script, above: Command, line: int) -> tuple[Edit, ...]:
@@ -369,10 +460,14 @@ def _joined_lines(script: Script, above: Command, line: int) -> tuple[Edit, ...]
     lines, name = script.text.split("\n"), contract.ENTRY_POINT
     first, last = script.line(above.start), script.line(above.words[-1].end)
     between = lines[last : line - 1]
-    comments = [number for number in range(last + 1, line) if lines[number - 1].lstrip().startswith("#")]
+    comments = [
+        number for number in range(last + 1, line) if lines[number - 1].lstrip().startswith("#")
+    ]
     if not all(text.lstrip().startswith("#") or not text.strip() for text in between):
         return ()
-    if re.search(r"[&|;>)]\s*$", lines[last - 1]) or re.search(r"[&|;<>]", lines[last - 1].split("#")[0]):
+    if re.search(r"[&|;>)]\s*$", lines[last - 1]) or re.search(
+        r"[&|;<>]", lines[last - 1].split("#")[0]
+    ):
         return ()
     edits = [without_lines(name, script.text, number, number) for number in range(last + 1, line)]
     if comments:
@@ -387,7 +482,9 @@ def _joined_lines(script: Script, above: Command, line: int) -> tuple[Edit, ...]
 
 def _typography(text: _Text) -> Findings:
     """Characters that word processors and chat windows substitute for quotes, dashes and blanks."""
-    signs = [(word, found) for word in text.script.of("word") if (found := TYPOGRAPHIC.search(word.text))]
+    signs = [
+        (word, found) for word in text.script.of("word") if (found := TYPOGRAPHIC.search(word.text))
+    ]
     if signs:
         word, found = signs[0]
         line = text.script.line(word.start)
@@ -405,7 +502,12 @@ def _typography(text: _Text) -> Findings:
 def _retyped(script: Script) -> tuple[Edit, ...]:
     """The words of commands with plain quotes, hyphens and blanks; none if that does not parse."""
     edits, retyped = [], script.text
-    words = [word for command in script.all_commands() for word in command.words if TYPOGRAPHIC.search(word.text)]
+    words = [
+        word
+        for command in script.all_commands()
+        for word in command.words
+        if TYPOGRAPHIC.search(word.text)
+    ]
     for word in sorted(words, key=lambda word: -word.start):
         dashes = len(word.text) - len(word.text.lstrip("\u2013\u2014\u2212-"))
         plain = re.sub(r"[\u00a0\u2002-\u200a\u3000]", " ", word.text[dashes:])
@@ -413,7 +515,9 @@ def _retyped(script: Script) -> tuple[Edit, ...]:
         plain = ("--" if dashes and len(plain) > 1 else "-" * dashes) + plain
         edits.append(replaced(contract.ENTRY_POINT, script.text, word.start, word.end, plain))
         retyped = retyped[: word.start] + plain + retyped[word.end :]
-    broken = any(True for _ in shell.read(retyped).of("ERROR")) and not any(True for _ in script.of("ERROR"))
+    broken = any(True for _ in shell.read(retyped).of("ERROR")) and not any(
+        True for _ in script.of("ERROR")
+    )
     return () if broken else tuple(reversed(edits))
 
 

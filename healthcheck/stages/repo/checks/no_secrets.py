@@ -15,7 +15,9 @@ MAX_NAMED = 5
 @check(
     "repo/no-secrets",
     msg("No secret is committed"),
-    why=msg("Whoever can read the repository has the secret, also after a later commit removes it."),
+    why=msg(
+        "Whoever can read the repository has the secret, also after a later commit removes it."
+    ),
     requires=("repo/deploy-sh-present",),
 )
 def no_secrets(submission: Submission) -> Findings:
@@ -46,7 +48,9 @@ def no_secrets(submission: Submission) -> Findings:
             yield warn(
                 expected=msg("no password, key or token in the commit"),
                 seen=msg("{line}, where “removed” stands for the secret", line=line.strip()[:200]),
-                fix=msg("revoke it where it was issued, and remove it: the weights come from MODEL_PATH"),
+                fix=msg(
+                    "revoke it where it was issued, and remove it: the weights come from MODEL_PATH"
+                ),
                 where=f"{text.path}:{number}",
             )
     for past in submission.history.secrets:
@@ -58,7 +62,9 @@ def no_secrets(submission: Submission) -> Findings:
                 file=past.path,
                 commit=past.commit[:12],
             ),
-            fix=msg("revoke it where it was issued: a later commit does not remove it from the history"),
+            fix=msg(
+                "revoke it where it was issued: a later commit does not remove it from the history"
+            ),
             where=f"{past.commit[:12]}:{past.path}",
         )
     if submission.history.unread:

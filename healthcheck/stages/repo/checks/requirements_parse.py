@@ -58,7 +58,12 @@ def requirements_parse(submission: Submission) -> Findings:
     if kind in {Kind.FOLDER, Kind.LINK_OUT, Kind.OTHER}:
         seen = msg("{name} is a {value}", name=NAME, value=kind.value)
         fix = msg("replace it with a file {name}, or remove it", name=NAME)
-        yield fail(expected=msg("a file {name}, or none", name=NAME), seen=seen, fix=fix, rule=contract.ROOT_FILES)
+        yield fail(
+            expected=msg("a file {name}, or none", name=NAME),
+            seen=seen,
+            fix=fix,
+            rule=contract.ROOT_FILES,
+        )
         return
     if kind is Kind.MISSING:
         yield from _absent(submission)
@@ -73,11 +78,21 @@ def _problems(submission: Submission) -> Iterator[Finding]:
         if file.problem or (text and text.truncated):
             seen = file.problem or msg("it is longer than 1 MiB")
             fix = msg("rewrite {path} in UTF-8, with one requirement per line", path=file.path)
-            yield fail(expected=msg("a text file in UTF-8 of at most 1 MiB"), seen=seen, fix=fix, where=file.path)
+            yield fail(
+                expected=msg("a text file in UTF-8 of at most 1 MiB"),
+                seen=seen,
+                fix=fix,
+                where=file.path,
+            )
         if file.remark:
             seen = msg("{remark}: pip reads it, other installers do not", remark=file.remark)
             fix = msg("iconv -f UTF-16 -t UTF-8 {path} > r && mv r {path}", path=file.path)
-            yield warn(expected=msg("UTF-8, which every installer reads"), seen=seen, fix=fix, where=file.path)
+            yield warn(
+                expected=msg("UTF-8, which every installer reads"),
+                seen=seen,
+                fix=fix,
+                where=file.path,
+            )
         for entry in file.entries:
             yield from _line(submission, entry)
     yield from _circle(found)
@@ -92,7 +107,9 @@ def _absent(submission: Submission) -> Findings:
     if meant and meant.encode() not in (submission.deploy_sh or b""):
         seen = msg("{meant}, which is not installed", meant=meant)
         fix = msg("git mv {meant} {name}", meant=meant, name=NAME)
-        yield warn(expected=msg("the name {name}, exactly", name=NAME), seen=seen, fix=fix, where=meant)
+        yield warn(
+            expected=msg("the name {name}, exactly", name=NAME), seen=seen, fix=fix, where=meant
+        )
     else:
         yield note(msg("there is no {name}, and it is optional", name=NAME))
 
@@ -101,7 +118,9 @@ def _line(submission: Submission, entry: Entry) -> Iterator[Finding]:
     if wrong := _wrong(submission, entry):
         expected, seen, fix = wrong
         edits = _corrected(submission, entry)
-        yield fail(expected=expected, seen=seen, fix=in_words(edits) or fix, where=entry.where, edits=edits)
+        yield fail(
+            expected=expected, seen=seen, fix=in_words(edits) or fix, where=entry.where, edits=edits
+        )
     elif _needs_network(entry):
         expected = msg("packages from an index: other hosts may not be reachable from the service")
         seen = msg("“{quoted}” is fetched from another host", quoted=entry.text)
@@ -109,7 +128,11 @@ def _line(submission: Submission, entry: Entry) -> Iterator[Finding]:
         yield from needs_network(expected=expected, seen=seen, fix=fix, where=entry.where)
     if entry.ignored:
         expected, names = msg("options on their own line"), ", ".join(entry.ignored)
-        seen = msg("“{quoted}”: pip ignores {ignored} after a requirement", quoted=entry.text, ignored=names)
+        seen = msg(
+            "“{quoted}”: pip ignores {ignored} after a requirement",
+            quoted=entry.text,
+            ignored=names,
+        )
         fix = msg("move {ignored} to its own line", ignored=entry.ignored[0])
         yield warn(expected=expected, seen=seen, fix=fix, where=entry.where)
 
@@ -151,12 +174,20 @@ def _wrong(submission: Submission, entry: Entry) -> tuple[str, str, str] | None:
 
 
 def _wrong_include(submission: Submission, entry: Entry) -> tuple[str, str, str] | None:
-    path, expected = requirements.included(entry.file, entry.target), msg("a file of the repository")
+    path, expected = (
+        requirements.included(entry.file, entry.target),
+        msg("a file of the repository"),
+    )
     if path is None:
-        seen = msg("“{quoted}” leads out of the repository: the service has only the repository", quoted=entry.text)
+        seen = msg(
+            "“{quoted}” leads out of the repository: the service has only the repository",
+            quoted=entry.text,
+        )
         return expected, seen, msg("copy the needed lines into {name}", name=NAME)
     if submission.text(path) is None and not requirements.VARIABLE.search(entry.target):
-        seen = msg("“{quoted}”: the repository has no readable file {path}", quoted=entry.text, path=path)
+        seen = msg(
+            "“{quoted}”: the repository has no readable file {path}", quoted=entry.text, path=path
+        )
         return expected, seen, msg("commit {path}, or remove the line", path=path)
     return None
 
@@ -188,7 +219,9 @@ def _circle(found: tuple[File, ...]) -> Iterator[Finding]:
 
 
 def _hashes(found: tuple[File, ...]) -> Iterator[Finding]:
-    lines = [entry for file in found for entry in file.entries if entry.installs and not entry.problem]
+    lines = [
+        entry for file in found for entry in file.entries if entry.installs and not entry.problem
+    ]
     required = any(entry.target == "--require-hashes" for file in found for entry in file.entries)
     if not required and not any(entry.hashes for entry in lines):
         return
@@ -196,7 +229,9 @@ def _hashes(found: tuple[File, ...]) -> Iterator[Finding]:
         pinned = entry.form is not Form.PACKAGE or "==" in str(entry.specifier)
         if not entry.hashes or not pinned:
             lacks = msg("no exact version") if entry.hashes else msg("none")
-            expected = msg("a hash and an exact version for every requirement, once one of them has a hash")
+            expected = msg(
+                "a hash and an exact version for every requirement, once one of them has a hash"
+            )
             seen = msg("“{quoted}” has {value}", quoted=entry.text, value=lacks)
             fix = msg("pip-compile --generate-hashes, or remove the hashes")
             yield fail(expected=expected, seen=seen, fix=fix, where=entry.where)
@@ -212,7 +247,10 @@ def _contradictions(submission: Submission) -> Iterator[Finding]:
     for name, lines in named.items():
         pins = ((entry, pin) for entry in lines for pin in entry.exact_versions)
         pairs = (
-            (entry, other) for entry, pin in pins for other in lines if not in_range(pin, str(other.specifier))
+            (entry, other)
+            for entry, pin in pins
+            for other in lines
+            if not in_range(pin, str(other.specifier))
         )
         pair = next(pairs, None)
         if pair:
@@ -224,4 +262,9 @@ def _contradictions(submission: Submission) -> Iterator[Finding]:
                 second=entry.text,
             )
             fix = msg("keep one of the two lines for {name}", name=name)
-            yield fail(expected=msg("one version of {name}", name=name), seen=seen, fix=fix, where=entry.where)
+            yield fail(
+                expected=msg("one version of {name}", name=name),
+                seen=seen,
+                fix=fix,
+                where=entry.where,
+            )

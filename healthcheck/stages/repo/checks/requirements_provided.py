@@ -54,7 +54,10 @@ def requirements_provided(submission: Submission) -> Findings:
         raise NotApplicable(msg("there is no {requirements}", requirements=contract.REQUIREMENTS))
     for line, text, name in installed:
         expected = msg("no installation of {name}, which the environment provides", name=name)
-        fix, where = msg("remove {text} from the command", text=text), f"{contract.ENTRY_POINT}:{line}"
+        fix, where = (
+            msg("remove {text} from the command", text=text),
+            f"{contract.ENTRY_POINT}:{line}",
+        )
         seen = msg("pip install {text}", text=text)
         yield warn(expected=expected, seen=seen, fix=fix, where=where, evidence={"package": name})
     groups: dict[tuple[str, _Why], list[Entry]] = {}
@@ -91,13 +94,28 @@ def _superfluous(submission: Submission, why: _Why, found: list[Entry]) -> Findi
     expected: str = msg("packages from an index")
     if why is _Why.PROVIDED:
         parts = dict.fromkeys(provided_part(entry.name) for entry in found)
-        expected = msg("no line for {provided}, which the environment provides", provided=joined(", ", parts))
+        expected = msg(
+            "no line for {provided}, which the environment provides", provided=joined(", ", parts)
+        )
     elif why is _Why.OF_THE_IMAGE:
-        reasons = [msg("no line for {name}: {image}", name=entry.name, image=IMAGE[entry.name]) for entry in found]
+        reasons = [
+            msg("no line for {name}: {image}", name=entry.name, image=IMAGE[entry.name])
+            for entry in found
+        ]
         expected = joined("; ", dict.fromkeys(reasons))
     else:
-        seen = msg("{lines}: a module of Python itself; pip finds no such package, or an unrelated one", lines=seen)
+        seen = msg(
+            "{lines}: a module of Python itself; pip finds no such package, or an unrelated one",
+            lines=seen,
+        )
     edits = without(submission, found)
-    fix = in_words(edits) or msg("remove these lines from {file}: {lines}", file=found[0].file, lines=seen)
-    evidence: dict[str, JsonValue] = {"package": found[0].name, "packages": [entry.name for entry in found]}
-    return say(expected=expected, seen=seen, fix=fix, where=found[0].where, evidence=evidence, edits=edits)
+    fix = in_words(edits) or msg(
+        "remove these lines from {file}: {lines}", file=found[0].file, lines=seen
+    )
+    evidence: dict[str, JsonValue] = {
+        "package": found[0].name,
+        "packages": [entry.name for entry in found],
+    }
+    return say(
+        expected=expected, seen=seen, fix=fix, where=found[0].where, evidence=evidence, edits=edits
+    )

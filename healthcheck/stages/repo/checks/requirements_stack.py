@@ -22,7 +22,9 @@ MAX_FINDINGS = 20
 @check(
     "repo/requirements-stack",
     msg("requirements.txt fits the versions of the image"),
-    why=msg("A package in another version than vLLM and vllm-ascend require can prevent them from starting."),
+    why=msg(
+        "A package in another version than vLLM and vllm-ascend require can prevent them from starting."
+    ),
     requires=("repo/requirements-parse",),
     by_row=True,
 )
@@ -91,30 +93,63 @@ def _unlimited(lines: list[Entry], elsewhere: frozenset[str]) -> list[Entry]:
     ]
 
 
-def _of_the_image(submission: Submission, row: stacks.Row, provided: list[Entry]) -> Iterator[Finding]:
+def _of_the_image(
+    submission: Submission, row: stacks.Row, provided: list[Entry]
+) -> Iterator[Finding]:
     """Packages without a version limit that the image has in a version that fits it."""
     if provided:
         expected = msg("no line for a package that the image has in the version that fits it")
-        seen = msg("{lines}: pip may replace the image's version by the newest", lines=_listed(provided))
+        seen = msg(
+            "{lines}: pip may replace the image's version by the newest", lines=_listed(provided)
+        )
         edits, known = without(submission, provided), stacks.installed(row)
-        versions = ", ".join(f"{entry.name} {known.get(entry.name, '')}".strip() for entry in provided[:8])
-        words = in_words(edits) or msg("remove {lines} from {file}", lines=_listed(provided), file=provided[0].file)
-        fix = msg("{edit}: the image of {label} has {versions}", edit=words, label=row.label(), versions=versions)
+        versions = ", ".join(
+            f"{entry.name} {known.get(entry.name, '')}".strip() for entry in provided[:8]
+        )
+        words = in_words(edits) or msg(
+            "remove {lines} from {file}", lines=_listed(provided), file=provided[0].file
+        )
+        fix = msg(
+            "{edit}: the image of {label} has {versions}",
+            edit=words,
+            label=row.label(),
+            versions=versions,
+        )
         evidence: dict[str, JsonValue] = {"packages": [entry.name for entry in provided]}
-        yield warn(expected=expected, seen=seen, fix=fix, where=provided[0].where, evidence=evidence, edits=edits)
+        yield warn(
+            expected=expected,
+            seen=seen,
+            fix=fix,
+            where=provided[0].where,
+            evidence=evidence,
+            edits=edits,
+        )
 
 
 def _listed(found: list[Entry]) -> str:
     """The requirements, as written but without their markers."""
     names = ", ".join(entry.text.split(";")[0].strip() for entry in found[:8])
-    return msg("{names} and {count} more", names=names, count=len(found) - 8) if len(found) > 8 else names
+    return (
+        msg("{names} and {count} more", names=names, count=len(found) - 8)
+        if len(found) > 8
+        else names
+    )
 
 
 def _unpinned(loose: list[Entry]) -> Iterator[Finding]:
     """Packages without a version limit that the image does not have."""
     if loose:
         expected = msg("a version for every package: name==version")
-        seen = msg("{names}: pip installs the newest version, unless the image has one", names=_listed(loose))
+        seen = msg(
+            "{names}: pip installs the newest version, unless the image has one",
+            names=_listed(loose),
+        )
         fix = msg("pin the tested versions, which pip freeze prints")
         packages = (entry.name for entry in loose)
-        yield warn(expected=expected, seen=seen, fix=fix, where=loose[0].where, evidence={"packages": [*packages]})
+        yield warn(
+            expected=expected,
+            seen=seen,
+            fix=fix,
+            where=loose[0].where,
+            evidence={"packages": [*packages]},
+        )

@@ -7,7 +7,9 @@ from healthcheck.stages.repo.facts import Submission
 from healthcheck.system.processes import shortened
 from healthcheck.text.messages import msg
 
-_UNKNOWN = msg("what the file sets, such as task, stack, npu and skip, is unknown, and was not taken")
+_UNKNOWN = msg(
+    "what the file sets, such as task, stack, npu and skip, is unknown, and was not taken"
+)
 
 
 @check(
@@ -45,9 +47,16 @@ def settings_parse(submission: Submission) -> Findings:
         seen = msg("{reason}: {text}; {unknown}", reason=found.reason, text=text, unknown=_UNKNOWN)
         fix = msg("correct line {line} of {file}", line=found.line, file=found.file)
         if found.conflict:
-            seen = msg("a conflict of a merge begins there: {text}; {unknown}", text=text, unknown=_UNKNOWN)
+            seen = msg(
+                "a conflict of a merge begins there: {text}; {unknown}", text=text, unknown=_UNKNOWN
+            )
             fix = msg(
                 "keep one of the versions between <<<<<<< and >>>>>>>, and delete the lines that begin with these "
                 "and with ======="
             )
-        yield fail(expected=msg("a file that is TOML"), seen=seen, fix=fix, where=f"{found.file}:{found.line}")
+        yield fail(
+            expected=msg("a file that is TOML"),
+            seen=seen,
+            fix=fix,
+            where=f"{found.file}:{found.line}",
+        )

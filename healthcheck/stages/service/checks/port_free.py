@@ -51,7 +51,9 @@ def port_free(facts: PortFacts) -> Findings:
         owner = holder.process
         expected = msg("port {port} free", port=facts.port)
         seen = msg("{owner} {verb} {address}", owner=holder.owner, verb=verb, address=place(holder))
-        find = msg("find it as root (ss -ltnp 'sport = :{port}'), stop it and run again", port=facts.port)
+        find = msg(
+            "find it as root (ss -ltnp 'sport = :{port}'), stop it and run again", port=facts.port
+        )
         fix = msg("stop it (kill {pid}) and run again", pid=owner.pid) if owner else find
         yield unsettled(expected=expected, seen=seen, fix=fix)
 

@@ -66,13 +66,19 @@ def starts(launch: Launch) -> Findings:
         return
     yield explain(launch)
     if launch.withheld:
-        kept = msg("deploy.sh was not given these variables of your shell, as the service does not have them: ")
+        kept = msg(
+            "deploy.sh was not given these variables of your shell, as the service does not have them: "
+        )
         yield note(kept + ", ".join(launch.withheld))
 
 
 def _remarks(launch: Launch) -> Findings:
     """Remarks about a launch that became ready."""
-    limit, ready_s, command = contract.service().start_up_seconds, launch.ready_s or 0, " ".join(launch.command)
+    limit, ready_s, command = (
+        contract.service().start_up_seconds,
+        launch.ready_s or 0,
+        " ".join(launch.command),
+    )
     if limit:
         yield note(
             msg(
@@ -94,7 +100,9 @@ def _remarks(launch: Launch) -> Findings:
     if limit and ready_s > limit:
         expected = msg("an answer within {limit} s", limit=limit)
         seen = msg("the first one came after {ready_s:.0f} s", ready_s=ready_s)
-        fix = msg("have deploy.sh do less before the server starts, and the server less before it answers")
+        fix = msg(
+            "have deploy.sh do less before the server starts, and the server less before it answers"
+        )
         yield fail(expected=expected, seen=seen, fix=fix, rule=contract.START_UP)
     if launch.exit_status is not None:
         ended = describe_exit(launch.exit_status)
@@ -103,7 +111,9 @@ def _remarks(launch: Launch) -> Findings:
             "end deploy.sh in `exec vllm serve …`, without `&` and without nohup: if deploy.sh is the main "
             "process of a container, the server dies with it"
         )
-        expected = msg("deploy.sh stays while the server runs (what the service does if it ends is unknown)")
+        expected = msg(
+            "deploy.sh stays while the server runs (what the service does if it ends is unknown)"
+        )
         yield At(contract.ENTRY_POINT).unsettled(expected=expected, seen=seen, fix=fix)
     if launch.listeners and all(listener.loopback for listener in launch.listeners):
         expected = msg("the server listens on every address (0.0.0.0)")

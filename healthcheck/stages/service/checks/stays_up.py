@@ -13,7 +13,9 @@ from healthcheck.text.messages import joined, msg
 @check(
     "service/stays-up",
     msg("The server that became ready keeps serving"),
-    why=msg("An evaluation takes hours; answers are lost if the server dies or restarts meanwhile."),
+    why=msg(
+        "An evaluation takes hours; answers are lost if the server dies or restarts meanwhile."
+    ),
     rule=contract.STARTS_THE_SERVICE,
     requires=("service/starts",),
 )
@@ -50,7 +52,9 @@ def stays_up(ended: Ended) -> Findings:
     if before.restarted:
         seen = msg("the server died and was started again: ") + gone
     elif not before.running:
-        seen = msg("every process of the launch is gone ({exit})", exit=describe_exit(before.exit_status))
+        seen = msg(
+            "every process of the launch is gone ({exit})", exit=describe_exit(before.exit_status)
+        )
     elif before.gone:
         seen = msg("gone: {processes}", processes=gone)
     else:
@@ -58,7 +62,11 @@ def stays_up(ended: Ended) -> Findings:
     hit, block = ended.diagnosis.named, ended.diagnosis.block
     name, lines = ended.launch.log.name, hit.lines if hit else block[-8:]
     said = joined(
-        "\n", (msg("  {name}:{number}: {text}", name=name, number=line.number, text=line.text) for line in lines)
+        "\n",
+        (
+            msg("  {name}:{number}: {text}", name=name, number=line.number, text=line.text)
+            for line in lines
+        ),
     )
     log, expected = ended.launch.log, msg("the server that became ready answers until the end")
     fix = repair(hit, ended.launch.setup) if hit else msg("read the end of {log}", log=log)
@@ -73,6 +81,8 @@ def _left_alone(ended: Ended) -> Findings:
         return
     expected = msg("deploy.sh runs as long as the server does")
     said = describe_exit(status)
-    seen = msg("deploy.sh ended after the first answer ({exit}), and its server kept running", exit=said)
+    seen = msg(
+        "deploy.sh ended after the first answer ({exit}), and its server kept running", exit=said
+    )
     fix = msg("end deploy.sh in `exec vllm serve …`, without `&`")
     yield At(contract.ENTRY_POINT).fail(expected=expected, seen=seen, fix=fix)

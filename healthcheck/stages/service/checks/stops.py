@@ -43,21 +43,39 @@ def stops(ended: Ended) -> Findings:
     stopped = ended.stopped
     if not stopped.before.running and not stopped.survivors:
         raise NotApplicable(msg("the server had already exited"))
-    strangers = {listener.process for listener in ended.launch.foreign if not ended.launch.contained}
+    strangers = {
+        listener.process for listener in ended.launch.foreign if not ended.launch.contained
+    }
     holders = tuple(holder for holder in stopped.holders if holder.process not in strangers)
     if stopped.survivors or holders:
-        port, owners = ended.launch.port, (str(each.process or msg("an unseen process")) for each in holders)
-        held = (msg("port {port} is still held by {process}", port=port, process=owner) for owner in owners)
+        port, owners = (
+            ended.launch.port,
+            (str(each.process or msg("an unseen process")) for each in holders),
+        )
+        held = (
+            msg("port {port} is still held by {process}", port=port, process=owner)
+            for owner in owners
+        )
         left = [*map(str, stopped.survivors), *held]
-        fix = msg("let deploy.sh `exec` the server, and start nothing that leaves its session or user")
-        yield fail(expected=msg("no process left, and the port free"), seen=joined("; ", left), fix=fix)
+        fix = msg(
+            "let deploy.sh `exec` the server, and start nothing that leaves its session or user"
+        )
+        yield fail(
+            expected=msg("no process left, and the port free"), seen=joined("; ", left), fix=fix
+        )
     elif stopped.killed:
         names = ", ".join(sorted({name for _, name in stopped.killed}))
-        expected = msg("every process ends within {grace_s:.0f} s of SIGTERM", grace_s=stopped.grace_s)
+        expected = msg(
+            "every process ends within {grace_s:.0f} s of SIGTERM", grace_s=stopped.grace_s
+        )
         seen = msg(
-            "SIGKILL was needed for {killed} of them: {names}", killed=len(stopped.killed), names=shortened(names)
+            "SIGKILL was needed for {killed} of them: {names}",
+            killed=len(stopped.killed),
+            names=shortened(names),
         )
         fix = msg("let deploy.sh `exec` the server, and do not ignore SIGTERM")
         yield warn(expected=expected, seen=seen, fix=fix)
     elif stopped.seconds > SLOW_STOP_S:
-        yield note(msg("the server took {seconds:.0f} s to end after SIGTERM", seconds=stopped.seconds))
+        yield note(
+            msg("the server took {seconds:.0f} s to end after SIGTERM", seconds=stopped.seconds)
+        )

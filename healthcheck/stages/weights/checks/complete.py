@@ -41,7 +41,9 @@ COPY = re.compile(
 @check(
     "weights/complete",
     msg("Every file of the weights is present and complete"),
-    why=msg("The engine stops at the first missing or truncated shard, often after minutes of loading."),
+    why=msg(
+        "The engine stops at the first missing or truncated shard, often after minutes of loading."
+    ),
     requires=("weights/present",),
 )
 def complete(facts: WeightsFacts) -> Findings:
@@ -84,7 +86,9 @@ def complete(facts: WeightsFacts) -> Findings:
 
 def _needed(entry: Entry) -> bool:
     """Whether an engine would read the file: weights, configurations, tokenizers and code at the top level."""
-    return entry.at_top and (format_of(entry.name) is not None or READ.search(entry.name) is not None)
+    return entry.at_top and (
+        format_of(entry.name) is not None or READ.search(entry.name) is not None
+    )
 
 
 def _pointers(weights: Weights) -> Iterator[Finding]:
@@ -97,7 +101,9 @@ def _pointers(weights: Weights) -> Iterator[Finding]:
             gigabytes=gigabytes(sum(size or 0 for size in sizes.values())),
             needed=some(needed),
         )
-        fix = msg("git lfs install && git lfs pull in the weights repository, or download them with its own client")
+        fix = msg(
+            "git lfs install && git lfs pull in the weights repository, or download them with its own client"
+        )
         yield At(shown(needed[0])).fail(expected=msg("the files themselves"), seen=seen, fix=fix)
     elif sizes:
         spare = msg("Git LFS pointers in place of {sizes}", sizes=some(list(sizes)))
@@ -117,14 +123,23 @@ def _unusable(weights: Weights) -> Iterator[Finding]:
             report, where, fix = warn, "", msg("put the file itself there, or delete the name")
         expected = msg("a regular file in the weights folder")
         yield report(
-            expected=expected, seen=msg("{name} {problem}", name=name, problem=entry.problem), fix=fix, where=where
+            expected=expected,
+            seen=msg("{name} {problem}", name=name, problem=entry.problem),
+            fix=fix,
+            where=where,
         )
     for folder in weights.folder.unlisted[:5]:
-        yield warn(expected=msg("a folder that can be listed"), seen=folder, fix=msg("make it readable"))
+        yield warn(
+            expected=msg("a folder that can be listed"), seen=folder, fix=msg("make it readable")
+        )
 
 
 def _empty(weights: Weights) -> Iterator[Finding]:
-    bare = [entry for entry in weights.files if not entry.size_bytes and not entry.problem and _needed(entry)]
+    bare = [
+        entry
+        for entry in weights.files
+        if not entry.size_bytes and not entry.problem and _needed(entry)
+    ]
     names = (entry.name for entry in bare if not is_partial(entry.name))
     empty = [name for name in names if not name.lower().endswith(MAY_BE_EMPTY)]
     if empty:
@@ -148,7 +163,9 @@ def _cut_off(weights: Weights) -> Iterator[Finding]:
         if pickled.cut_off:
             seen = msg("{name} is a zip file (as torch.save writes it) without its end", name=name)
             yield At(name).fail(expected=msg("a whole zip file"), seen=seen, fix=AGAIN)
-        elif pickled.foreign and pickled.entry.size_bytes and _is_loaded(weights, pickled.entry.name):
+        elif (
+            pickled.foreign and pickled.entry.size_bytes and _is_loaded(weights, pickled.entry.name)
+        ):
             seen = msg("{name} is neither a pickle nor a zip file with one in it", name=name)
             yield At(name).fail(expected=msg("what torch.save writes"), seen=seen, fix=AGAIN)
 
@@ -163,15 +180,23 @@ def _index(weights: Weights, index: Document) -> Iterator[Finding]:
     if index.error or not weight_map:
         report = fail if index.name == MAIN_INDEX else warn
         expected = msg('an index: {"weight_map": {tensor: file}}')
-        seen = msg("{name} {seen}", name=name, seen=index.error or msg("has no weight_map with entries"))
+        seen = msg(
+            "{name} {seen}", name=name, seen=index.error or msg("has no weight_map with entries")
+        )
         yield report(expected=expected, seen=seen, fix=words.AGAIN, where=name)
         return
     strange = next((file for file in weight_map.values() if not _is_inside(file)), None)
     if strange is not None:
         said = repr(shown(str(strange)))
-        seen = msg("{name} names {strange}, which leads out of it or is not a name", name=name, strange=said)
+        seen = msg(
+            "{name} names {strange}, which leads out of it or is not a name",
+            name=name,
+            strange=said,
+        )
         fix = msg("take the index from the model's original repository again")
-        yield At(name).fail(expected=msg("names of files in the weights folder"), seen=seen, fix=fix)
+        yield At(name).fail(
+            expected=msg("names of files in the weights folder"), seen=seen, fix=fix
+        )
         return
     named = sorted({str(name) for name in weight_map.values()})
     missing = [name for name in named if not weights.folder.has(name)]
@@ -190,7 +215,11 @@ def _is_inside(name: object) -> bool:
 
 
 def _missing(
-    weights: Weights, index: Document, named: list[str], missing: list[str], copies: Mapping[str, str]
+    weights: Weights,
+    index: Document,
+    named: list[str],
+    missing: list[str],
+    copies: Mapping[str, str],
 ) -> Finding:
     remains, name = [e.name for e in weights.files if is_partial(e.name)], shown(index.name)
     also = msg("; remains of a download: {remains}", remains=some(remains, 3)) if remains else ""
@@ -204,11 +233,16 @@ def _missing(
     spare = index.name != MAIN_INDEX and missing == named
     if spare and of_format(weights.files, Format.SAFETENSORS):
         return note(
-            msg("{name} names files that are not there; the engine loads the safetensors instead", name=name)
+            msg(
+                "{name} names files that are not there; the engine loads the safetensors instead",
+                name=name,
+            )
         )
     expected = msg("the {named} files that {name} names", named=len(named), name=name)
     copied = [_same(source, target) for target, source in copies.items()][:MAX_RENAMED]
-    return At(name).fail(expected=expected, seen=joined("; ", (seen, *copied)), fix=_renaming(copies, missing))
+    return At(name).fail(
+        expected=expected, seen=joined("; ", (seen, *copied)), fix=_renaming(copies, missing)
+    )
 
 
 def _copies(weights: Weights, weight_map: JsonObject, missing: list[str]) -> dict[str, str]:
@@ -221,11 +255,17 @@ def _copies(weights: Weights, weight_map: JsonObject, missing: list[str]) -> dic
     for tensor, file in weight_map.items():
         tensors[str(file)].add(tensor)
     spare = [shard for shard in weights.shards if shard.entry.name not in tensors]
-    whole = [shard for shard in spare if shard.header and not shard.cut_off and not is_partial(shard.entry.name)]
+    whole = [
+        shard
+        for shard in spare
+        if shard.header and not shard.cut_off and not is_partial(shard.entry.name)
+    ]
     held = {frozenset(_tensor_names(shard)): shard.entry.name for shard in reversed(whole)}
     read = {shard.entry.name for shard in spare if shard.header}
     marked = {target: name for target, name in _marked(weights).items() if name not in read}
-    found = {target: held.get(frozenset(tensors[target])) or marked.get(target) for target in missing}
+    found = {
+        target: held.get(frozenset(tensors[target])) or marked.get(target) for target in missing
+    }
     return {target: source for target, source in found.items() if source}
 
 
@@ -233,7 +273,11 @@ def _marked(weights: Weights) -> dict[str, str]:
     """The files with the mark of a copy in their names, such as "(1)", by the name without it."""
     cut_off = {shard.entry.name for shard in weights.shards if shard.cut_off}
     names = [entry.name for entry in weights.files if entry.size_bytes and not entry.problem]
-    return {COPY.sub("", name): name for name in reversed(names) if COPY.search(name) and name not in cut_off}
+    return {
+        COPY.sub("", name): name
+        for name in reversed(names)
+        if COPY.search(name) and name not in cut_off
+    }
 
 
 def _tensor_names(shard: Shard) -> Iterator[str]:
@@ -243,7 +287,9 @@ def _tensor_names(shard: Shard) -> Iterator[str]:
 def _same(source: str, target: str) -> str:
     if COPY.sub("", source) == target:
         return msg(
-            "{source} has the name of {target} with the mark of a copy", source=shown(source), target=shown(target)
+            "{source} has the name of {target} with the mark of a copy",
+            source=shown(source),
+            target=shown(target),
         )
     return msg("{source} has the tensors of {target}", source=shown(source), target=shown(target))
 
@@ -253,8 +299,14 @@ def _renaming(renamed: Mapping[str, str], missing: list[str]) -> str:
     if not renamed or not all(map(str.isprintable, (*renamed, *renamed.values()))):
         return msg("download the missing files")
     others = [name for name in missing if name not in renamed]
-    moves = " && ".join(f"mv -- {_quoted(source)} {_quoted(target)}" for target, source in renamed.items())
-    return msg("{moves}; then download {others}", moves=moves, others=some(others)) if others else moves
+    moves = " && ".join(
+        f"mv -- {_quoted(source)} {_quoted(target)}" for target, source in renamed.items()
+    )
+    return (
+        msg("{moves}; then download {others}", moves=moves, others=some(others))
+        if others
+        else moves
+    )
 
 
 def _quoted(name: str) -> str:
@@ -286,8 +338,14 @@ def _beside(weights: Weights, named: set[str]) -> Iterator[Finding]:
     mixed = [name for name in others if (found := SHARD.match(name)) and found["stem"] in stems]
     if mixed:
         expected = msg("only the shards that {main_index} names", main_index=MAIN_INDEX)
-        seen = msg("shards of another set beside them, which are not loaded: {mixed}", mixed=some(mixed))
-        yield warn(expected=expected, seen=seen, fix=msg("delete the set that does not belong to the model"))
+        seen = msg(
+            "shards of another set beside them, which are not loaded: {mixed}", mixed=some(mixed)
+        )
+        yield warn(
+            expected=expected,
+            seen=seen,
+            fix=msg("delete the set that does not belong to the model"),
+        )
     elif others:
         yield note(
             msg(
@@ -300,7 +358,9 @@ def _beside(weights: Weights, named: set[str]) -> Iterator[Finding]:
 
 def _numbered(weights: Weights) -> Iterator[Finding]:
     """Gaps in numbered shards that no index names."""
-    indexed = {str(name) for index in weights.indices for name in child(index.value, "weight_map").values()}
+    indexed = {
+        str(name) for index in weights.indices for name in child(index.value, "weight_map").values()
+    }
     numbered = of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF)
     single = [entry.name for entry in numbered if not entry.problem and not COPY.search(entry.name)]
     names = [name for name in single if name not in indexed]
@@ -333,6 +393,8 @@ def _remains(weights: Weights) -> Iterator[Finding]:
         size = gigabytes(sum(entry.size_bytes for entry in others))
         expected = msg("no remains of interrupted downloads")
         seen = msg(
-            "{name} ({size}, which count towards the limit)", name=some([entry.name for entry in others]), size=size
+            "{name} ({size}, which count towards the limit)",
+            name=some([entry.name for entry in others]),
+            size=size,
         )
         yield warn(expected=expected, seen=seen, fix=msg("finish the download, then delete them"))

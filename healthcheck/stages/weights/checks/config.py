@@ -37,7 +37,9 @@ PARTS = ("text_config", "llm_config", "language_config", "thinker_config", "visi
 @check(
     "weights/config",
     msg("config.json is readable, and the engine supports its architecture"),
-    why=msg("The engine reads config.json first, and does not start if it does not support the architecture."),
+    why=msg(
+        "The engine reads config.json first, and does not start if it does not support the architecture."
+    ),
     requires=("weights/present",),
 )
 def config(facts: WeightsFacts) -> Findings:
@@ -67,7 +69,10 @@ def config(facts: WeightsFacts) -> Findings:
     weights = facts.uploaded
     if facts.nature().family in {Family.DIFFUSES, Family.ADAPTS}:
         raise NotApplicable(
-            msg("the weights are {value} (see task/matches-weights)", value=facts.nature().family.value)
+            msg(
+                "the weights are {value} (see task/matches-weights)",
+                value=facts.nature().family.value,
+            )
         )
     if not weights.config.present:
         yield from _without_config(facts)
@@ -76,7 +81,9 @@ def config(facts: WeightsFacts) -> Findings:
         yield broken(weights.config)
         return
     if weights.generation_config.error:
-        yield broken(weights.generation_config, msg("{again}, or delete it: it is optional", again=AGAIN))
+        yield broken(
+            weights.generation_config, msg("{again}, or delete it: it is optional", again=AGAIN)
+        )
     yield from _numbers(facts)
     if facts.engine not in OTHER_ENGINES:
         yield from _architectures(facts)
@@ -96,19 +103,29 @@ def _without_config(facts: WeightsFacts) -> Findings:
     weights = facts.uploaded
     formats = weights.formats()
     if weights.params.good:
-        yield note(msg("params.json: the configuration of Mistral's own format, which vLLM finds by itself"))
+        yield note(
+            msg(
+                "params.json: the configuration of Mistral's own format, which vLLM finds by itself"
+            )
+        )
     elif weights.params.present:
         yield broken(weights.params)
     elif formats == {Format.GGUF} and (facts.engine == "llama.cpp" or not facts.engine):
         raise NotApplicable(msg("a GGUF file carries its own configuration"))
     elif formats == {Format.GGUF}:
         expected = msg("config.json, as vLLM needs it for a folder of weights")
-        fix = msg("submit the safetensors weights, or serve the file with llama.cpp (llama-server -m <file>)")
-        yield fail(expected=expected, seen=msg("GGUF files alone; vllm-ascend supports no GGUF"), fix=fix)
+        fix = msg(
+            "submit the safetensors weights, or serve the file with llama.cpp (llama-server -m <file>)"
+        )
+        yield fail(
+            expected=expected, seen=msg("GGUF files alone; vllm-ascend supports no GGUF"), fix=fix
+        )
     else:
         fix = msg("copy config.json of the original model into the weights folder")
         yield fail(
-            expected=msg("config.json in {path}", path=weights.folder.path), seen=msg("there is none"), fix=fix
+            expected=msg("config.json in {path}", path=weights.folder.path),
+            seen=msg("there is none"),
+            fix=fix,
         )
 
 
@@ -154,7 +171,9 @@ def _model_type(facts: WeightsFacts) -> Findings:
     if model_type:
         said = msg("model_type {model_type}", model_type=repr(shown(model_type)))
         seen = msg("config.json: {seen}, which none of them does{also}", seen=said, also=also)
-    fix = msg('write "model_type" as the original model has it: without a known one the engine does not start')
+    fix = msg(
+        'write "model_type" as the original model has it: without a known one the engine does not start'
+    )
     yield At("config.json").warn(expected=expected, seen=seen, fix=fix)
 
 
@@ -169,14 +188,21 @@ def _registered(facts: WeightsFacts, architectures: tuple[str, ...]) -> Findings
                 vllm=by,
             )
         )
-    knowing = [release for release in releases if any(release.groups_of(name) for name in architectures)]
+    knowing = [
+        release for release in releases if any(release.groups_of(name) for name in architectures)
+    ]
     if knowing == list(releases):
         return
     named = shown(", ".join(architectures))
     if releases[0] in knowing:
         others = _spans(facts, [release.vllm for release in releases if release not in knowing])
         yield note(
-            msg("{named}: known to vLLM {vllm}, not to {others}", named=named, vllm=releases[0].vllm, others=others)
+            msg(
+                "{named}: known to vLLM {vllm}, not to {others}",
+                named=named,
+                vllm=releases[0].vllm,
+                others=others,
+            )
         )
         return
     yield _unknown(facts, named, architectures, knowing)
@@ -186,21 +212,33 @@ def _spans(facts: WeightsFacts, some: list[str]) -> str:
     return spans(some, (release.vllm for release in facts.releases()))
 
 
-def _unknown(facts: WeightsFacts, named: str, architectures: tuple[str, ...], knowing: list[Release]) -> Finding:
+def _unknown(
+    facts: WeightsFacts, named: str, architectures: tuple[str, ...], knowing: list[Release]
+) -> Finding:
     assumed = facts.releases()[0]
     seen, fix = _nowhere(facts, named, architectures)
     if knowing:
         have = _spans(facts, [release.vllm for release in knowing])
-        seen = msg("{named}, which of the catalogued releases only vLLM {have} knows", named=named, have=have)
-        fix = msg("find out which vLLM the service has; with {vllm}, choose another model", vllm=assumed.vllm)
+        seen = msg(
+            "{named}, which of the catalogued releases only vLLM {have} knows",
+            named=named,
+            have=have,
+        )
+        fix = msg(
+            "find out which vLLM the service has; with {vllm}, choose another model",
+            vllm=assumed.vllm,
+        )
     vllm, at = assumed.vllm, At("config.json")
     if "architectures" in (facts.overrides or {}):
         at, fix = At(facts.where), msg("take architectures out of --hf-overrides")
     if stacks.is_of_the_service(facts.row):
-        expected = msg("an architecture of vLLM {vllm}'s registry, the release of the service", vllm=vllm)
+        expected = msg(
+            "an architecture of vLLM {vllm}'s registry, the release of the service", vllm=vllm
+        )
         return at.fail(expected=expected, seen=seen, fix=fix, rule=contract.RELEASE)
     expected = msg(
-        "an architecture of vLLM {vllm}'s registry, the release that is assumed on the service", vllm=vllm
+        "an architecture of vLLM {vllm}'s registry, the release that is assumed on the service",
+        vllm=vllm,
     )
     return at.warn(expected=expected, seen=seen, fix=fix)
 
@@ -226,20 +264,31 @@ def _nowhere(facts: WeightsFacts, named: str, architectures: tuple[str, ...]) ->
             named=named,
             transformers=has,
         )
-        return seen, msg("try it with --model-impl transformers on the real stack before you submit")
+        return seen, msg(
+            "try it with --model-impl transformers on the real stack before you submit"
+        )
     if facts.uploaded.config.value.get("auto_map"):
-        fix = msg("vLLM serves it only if that code supports the Transformers backend: try it on the real stack")
-        return msg("{named}, which only the code that comes with the weights defines (auto_map)", named=named), fix
+        fix = msg(
+            "vLLM serves it only if that code supports the Transformers backend: try it on the real stack"
+        )
+        return msg(
+            "{named}, which only the code that comes with the weights defines (auto_map)",
+            named=named,
+        ), fix
     near = _near(architectures[0], assumed)
     seen = msg(
-        "{named}, which neither that registry nor transformers {transformers} knows", named=named, transformers=has
+        "{named}, which neither that registry nor transformers {transformers} knows",
+        named=named,
+        transformers=has,
     )
     other = msg("compare config.json with the original model's")
     return seen, msg("write {near}, if that was meant", near=near) if near else other
 
 
 def _near(architecture: str, release: Release) -> str:
-    known = sorted(set().union(*(members for name, members in release.groups.items() if name != DRAFT)))
+    known = sorted(
+        set().union(*(members for name, members in release.groups.items() if name != DRAFT))
+    )
     return next(iter(difflib.get_close_matches(architecture, known, n=1, cutoff=0.85)), "")
 
 

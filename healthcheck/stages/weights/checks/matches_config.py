@@ -14,7 +14,9 @@ from healthcheck.stages.weights.words import some
 from healthcheck.text.messages import msg, plural
 
 _LAYER = re.compile(r"^(?:model\.|language_model\.|thinker\.)+layers\.(\d{1,6})\.")
-_NORM = re.compile(r"^(?:model\.|language_model\.|thinker\.)+layers\.\d{1,6}\.input_layernorm\.weight$")
+_NORM = re.compile(
+    r"^(?:model\.|language_model\.|thinker\.)+layers\.\d{1,6}\.input_layernorm\.weight$"
+)
 _EMBEDDING = re.compile(r"^model\.embed_tokens\.weight$")
 _OWN_LAYOUT = {"longcat_flash", "nemotron-nas", "mllama"}
 """Model types that number layers or count the vocabulary in their own way."""
@@ -60,26 +62,36 @@ def matches_config(facts: WeightsFacts) -> Findings:
         raise NotApplicable(msg("there are no safetensors headers to compare with"))
     if text_of(weights.config.value.get("model_type")) in _OWN_LAYOUT:
         raise NotApplicable(msg("this architecture counts layers and tokens in its own way"))
-    hidden, vocabulary = (integer(weights.text_config.get(key)) for key in ("hidden_size", "vocab_size"))
+    hidden, vocabulary = (
+        integer(weights.text_config.get(key)) for key in ("hidden_size", "vocab_size")
+    )
     norms = {tensor.shape for name, tensor in tensors.items() if _NORM.match(name)}
     if (hidden,) in norms:
         yield from _layers(weights, set(tensors))
     embedding = next((tensor for name, tensor in tensors.items() if _EMBEDDING.match(name)), None)
-    plain = all(name.endswith("ForCausalLM") for name in words(weights.config.value.get("architectures")))
+    plain = all(
+        name.endswith("ForCausalLM") for name in words(weights.config.value.get("architectures"))
+    )
     if embedding and vocabulary and plain and len(embedding.shape) == 2:
         rows, width = embedding.shape
         if width == hidden and rows != vocabulary:
             expected = msg(
-                "an embedding of {vocabulary:,} tokens (vocab_size in config.json)", vocabulary=vocabulary
+                "an embedding of {vocabulary:,} tokens (vocab_size in config.json)",
+                vocabulary=vocabulary,
             )
             seen = msg("{name} has {rows:,} rows", name=embedding.name, rows=rows)
             fix = msg(
-                'set "vocab_size" to {rows} in config.json, as save_pretrained does after a change', rows=rows
+                'set "vocab_size" to {rows} in config.json, as save_pretrained does after a change',
+                rows=rows,
             )
             yield At("config.json").fail(expected=expected, seen=seen, fix=fix)
         elif hidden and width != hidden and norms == {(width,)}:
-            expected = msg("tensors of the width {hidden:,} (hidden_size in config.json)", hidden=hidden)
-            seen = msg("{name} and the norms have the width {width:,}", name=embedding.name, width=width)
+            expected = msg(
+                "tensors of the width {hidden:,} (hidden_size in config.json)", hidden=hidden
+            )
+            seen = msg(
+                "{name} and the norms have the width {width:,}", name=embedding.name, width=width
+            )
             yield At("config.json").fail(expected=expected, seen=seen, fix=_SAME)
 
 
@@ -90,5 +102,7 @@ def _layers(weights: Weights, names: set[str]) -> Iterator[Finding]:
     if missing:
         expected = msg("tensors of {count} layers (num_hidden_layers in config.json)", count=count)
         listed = some(list(map(str, missing)))
-        seen = plural("none of layer {layers}", "none of layers {layers}", len(missing), layers=listed)
+        seen = plural(
+            "none of layer {layers}", "none of layers {layers}", len(missing), layers=listed
+        )
         yield At("config.json").fail(expected=expected, seen=seen, fix=_SAME)

@@ -48,9 +48,13 @@ def pickle(facts: WeightsFacts) -> Findings:
         if pickled.dangerous:
             name = shown(pickled.entry.name)
             seen = msg(
-                "{name} calls {dangerous} when it is loaded", name=name, dangerous=", ".join(pickled.dangerous[:3])
+                "{name} calls {dangerous} when it is loaded",
+                name=name,
+                dangerous=", ".join(pickled.dangerous[:3]),
             )
-            fix = msg("do not load this file; take the weights from a source that you trust, as safetensors")
+            fix = msg(
+                "do not load this file; take the weights from a source that you trust, as safetensors"
+            )
             yield At(name).fail(expected=msg("a pickle of tensors"), seen=seen, fix=fix)
     said = some(names)
     if Format.SAFETENSORS in facts.weights.formats():

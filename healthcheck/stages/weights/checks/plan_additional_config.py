@@ -28,7 +28,9 @@ _OFF = (None, False, 0, "", "0", "false", "False")
 @check(
     "plan/additional-config",
     msg("The release has the keys of --additional-config"),
-    why=msg("From 0.27.1rc1 on, vllm-ascend ends over a key that it does not have; older releases ignore it."),
+    why=msg(
+        "From 0.27.1rc1 on, vllm-ascend ends over a key that it does not have; older releases ignore it."
+    ),
     by_row=True,
 )
 def plan_additional_config(facts: WeightsFacts) -> Findings:
@@ -66,9 +68,13 @@ def plan_additional_config(facts: WeightsFacts) -> Findings:
     if facts.engine != "vllm" or not given:
         raise NotApplicable(msg("no --{option} for vLLM is known", option=OPTION))
     release = facts.row.vllm_ascend
-    keys = next((each for each in additional_config.releases() if each.vllm_ascend == release), None)
+    keys = next(
+        (each for each in additional_config.releases() if each.vllm_ascend == release), None
+    )
     if keys is None:
-        raise NotApplicable(msg("{label} does not read --{option}", label=facts.row.label(), option=OPTION))
+        raise NotApplicable(
+            msg("{label} does not read --{option}", label=facts.row.label(), option=OPTION)
+        )
     values = dict(_values(given, keys))
     for path, value in values.items():
         yield from _unknown(path, value, keys, facts)
@@ -126,15 +132,22 @@ def _unknown(path: str, value: JsonValue, keys: Keys, facts: WeightsFacts) -> Fi
 
 def _elsewhere(key: str, keys: Keys) -> str:
     """The place of a key like this one in another object."""
-    places = {name: f"{group}.{name}" for group, names in keys.groups.items() if group for name in names}
+    places = {
+        name: f"{group}.{name}" for group, names in keys.groups.items() if group for name in names
+    }
     near = difflib.get_close_matches(key, places, n=1, cutoff=0.7)
     return msg("; did you mean {near}?", near=places[near[0]]) if near else ""
 
 
 def _refused(path: str, value: JsonValue, sentence: str, facts: WeightsFacts) -> Finding:
-    expected = msg("a value of {path} that {label} takes for this launch", path=path, label=facts.row.label())
+    expected = msg(
+        "a value of {path} that {label} takes for this launch", path=path, label=facts.row.label()
+    )
     seen = msg(
-        "{path}: {value}, and it ends: “{sentence}”", path=path, value=shown(str(value), 60), sentence=sentence
+        "{path}: {value}, and it ends: “{sentence}”",
+        path=path,
+        value=shown(str(value), 60),
+        sentence=sentence,
     )
     return At(facts.place).fail(expected=expected, seen=seen, fix=msg("take {path} out", path=path))
 
@@ -147,7 +160,11 @@ def _has_omni(facts: WeightsFacts) -> bool:
 
 def _is_meant(rule: Rule, path: str, value: JsonValue) -> bool:
     holder = rule.key.removesuffix("*")
-    named = path.rpartition(".")[0] == holder[:-1] if holder.endswith(".") else f".{path}".endswith(f".{rule.key}")
+    named = (
+        path.rpartition(".")[0] == holder[:-1]
+        if holder.endswith(".")
+        else f".{path}".endswith(f".{rule.key}")
+    )
     return named and value not in _OFF
 
 
@@ -157,7 +174,10 @@ def _is_decode_node(facts: WeightsFacts) -> bool:
 
 def _has_eplb_variable(facts: WeightsFacts) -> bool:
     env = facts.server.env if facts.server else {}
-    return env.get("DYNAMIC_EPLB", "").lower() in {"true", "1"} or env.get("EXPERT_MAP_RECORD") == "true"
+    return (
+        env.get("DYNAMIC_EPLB", "").lower() in {"true", "1"}
+        or env.get("EXPERT_MAP_RECORD") == "true"
+    )
 
 
 def _configures(facts: WeightsFacts, key: str) -> bool:
@@ -169,7 +189,9 @@ _HAS: Mapping[Needs, Callable[[WeightsFacts, JsonValue], bool]] = {
     Needs.LATENT_ATTENTION: lambda facts, _: _configures(facts, "kv_lora_rank"),
     Needs.INDEXER: lambda facts, _: _configures(facts, "index_topk"),
     Needs.DECODE_NODE: lambda facts, _: _is_decode_node(facts),
-    Needs.DATA_PARALLEL: lambda facts, size: not isinstance(size, int) or read_layout(facts).data % size == 0,
+    Needs.DATA_PARALLEL: lambda facts, size: (
+        not isinstance(size, int) or read_layout(facts).data % size == 0
+    ),
     Needs.PIPELINE: lambda facts, _: read_layout(facts).pipeline > 1,
     Needs.EPLB_VARIABLE: lambda facts, _: _has_eplb_variable(facts),
 }

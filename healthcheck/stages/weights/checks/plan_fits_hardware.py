@@ -45,7 +45,9 @@ TORCH_NPU_WITHOUT_MASK = "2.10.0.post4"
 @check(
     "plan/fits-hardware",
     msg("The model fits the devices"),
-    why=msg("The engine of a model that does not fit stops while it loads, or while it reserves the cache."),
+    why=msg(
+        "The engine of a model that does not fit stops while it loads, or while it reserves the cache."
+    ),
     requires=("weights/present", "weights/config"),
     by_row=True,
 )
@@ -97,20 +99,36 @@ def plan_fits_hardware(facts: WeightsFacts) -> Findings:
     exec vllm serve "$MODEL_PATH" --port {port} --tensor-parallel-size 4
     ```
     """
-    if facts.plan is None or not facts.plan.settings:  # a planner that refuses the devices starts no server
+    if (
+        facts.plan is None or not facts.plan.settings
+    ):  # a planner that refuses the devices starts no server
         judge_only_launches(facts)
     for name in PARALLEL:
         size = facts.option(name)
-        if size is not None and not (size.isdecimal() and int(size[:MAX_DIGITS]) > 0) and UNRESOLVED not in size:
+        if (
+            size is not None
+            and not (size.isdecimal() and int(size[:MAX_DIGITS]) > 0)
+            and UNRESOLVED not in size
+        ):
             given = shown(size) or msg("empty")
             raise NotApplicable(
-                msg("--{name} is {given}, so the number of devices is unknown", name=name, given=given)
+                msg(
+                    "--{name} is {given}, so the number of devices is unknown",
+                    name=name,
+                    given=given,
+                )
             )
     if facts.engine not in {"", "vllm", "unknown", "sglang"}:
         raise NotApplicable(msg("how {engine} uses memory is not known here", engine=facts.engine))
     if facts.weights.announced_bytes == 0:
-        seen = msg("the weights are not here, and no {main_index} says how large they are", main_index=MAIN_INDEX)
-        fix = msg("put {main_index} beside the configuration, or download the weights", main_index=MAIN_INDEX)
+        seen = msg(
+            "the weights are not here, and no {main_index} says how large they are",
+            main_index=MAIN_INDEX,
+        )
+        fix = msg(
+            "put {main_index} beside the configuration, or download the weights",
+            main_index=MAIN_INDEX,
+        )
         yield unsettled(expected=msg("the size of the weights"), seen=seen, fix=fix)
         return
     demand = read_demand(facts)
@@ -137,7 +155,9 @@ def _misfits(facts: WeightsFacts, demand: Demand) -> Findings:
     kinds = hardware.find(facts.npu) if facts.npu else ()
     if facts.npu and not kinds:
         expected = msg("one of {label}", label=", ".join(kind.label for kind in hardware.known()))
-        yield warn(expected=expected, seen=f"--npu {shown(facts.npu)}", fix=msg("name a kind of that list"))
+        yield warn(
+            expected=expected, seen=f"--npu {shown(facts.npu)}", fix=msg("name a kind of that list")
+        )
     if kinds:
         yield from _on(facts, demand, kinds[0])
     else:
@@ -152,10 +172,16 @@ def _heads(facts: WeightsFacts, demand: Demand) -> Findings:
         return
     fitting = [str(size) for size in KIND_SIZES if _divides(shape, size)]
     if shape.heads % tensor:
-        seen = msg("{heads} attention heads, --tensor-parallel-size {tensor}", heads=shape.heads, tensor=tensor)
+        seen = msg(
+            "{heads} attention heads, --tensor-parallel-size {tensor}",
+            heads=shape.heads,
+            tensor=tensor,
+        )
     elif not _kv_fits(shape, tensor):
         seen = msg(
-            "{kv_heads} key-value heads, --tensor-parallel-size {tensor}", kv_heads=shape.kv_heads, tensor=tensor
+            "{kv_heads} key-value heads, --tensor-parallel-size {tensor}",
+            kv_heads=shape.kv_heads,
+            tensor=tensor,
         )
     else:
         return
@@ -170,12 +196,17 @@ def _length(facts: WeightsFacts, demand: Demand) -> Findings:
         return
     at, seen = (
         At(server.where),
-        msg("{context:,} tokens ({context_source})", context=demand.context, context_source=demand.context_source),
+        msg(
+            "{context:,} tokens ({context_source})",
+            context=demand.context,
+            context_source=demand.context_source,
+        ),
     )
     fix = msg("pass --max-model-len {limit}", limit=limit)
     if server.env.get("VLLM_ALLOW_LONG_MAX_MODEL_LEN", "0") not in {"", "0"}:
         expected = msg(
-            "at most the {limit:,} tokens that the model is made for (beyond, answers may be nonsense)", limit=limit
+            "at most the {limit:,} tokens that the model is made for (beyond, answers may be nonsense)",
+            limit=limit,
         )
         yield at.warn(expected=expected, seen=seen, fix=fix)
         return
@@ -187,7 +218,9 @@ def _length(facts: WeightsFacts, demand: Demand) -> Findings:
             longer=longer,
             since=YARN_WITH_FACTOR_SINCE,
         )
-    expected = msg("at most the {limit:,} tokens that the model is made for (vLLM refuses more)", limit=limit)
+    expected = msg(
+        "at most the {limit:,} tokens that the model is made for (vLLM refuses more)", limit=limit
+    )
     yield at.fail(expected=expected, seen=seen, fix=fix)
 
 
@@ -198,14 +231,19 @@ def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
     known = bool(numbers) and all(number.isdecimal() for number in numbers)
     ids = [int(number[:MAX_DIGITS]) for number in numbers] if known else []
     set_ = f"ASCEND_RT_VISIBLE_DEVICES={shown(listed)}"
-    unset = msg("leave ASCEND_RT_VISIBLE_DEVICES unset: the service decides which devices there are")
+    unset = msg(
+        "leave ASCEND_RT_VISIBLE_DEVICES unset: the service decides which devices there are"
+    )
     if 0 < len(numbers) < demand.layout.devices:
         expected = msg(
-            "{devices} devices, for tensor × pipeline × data parallel size", devices=demand.layout.devices
+            "{devices} devices, for tensor × pipeline × data parallel size",
+            devices=demand.layout.devices,
         )
         yield At(facts.where).fail(expected=expected, seen=f"{set_}: {len(numbers)}", fix=unset)
     elif ids != sorted(set(ids)):
-        expected = msg("devices in ascending order, each once (CANN refuses others with error 107001)")
+        expected = msg(
+            "devices in ascending order, each once (CANN refuses others with error 107001)"
+        )
         yield At(facts.where).fail(expected=expected, seen=set_, fix=unset)
     elif ids and ids[-1] >= (facts.npus or contract.service().npus or len(ids)):
         say: Callable[..., Finding] = fail
@@ -214,7 +252,10 @@ def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
         elif facts.npus:
             expected = msg("at most the devices that there are: {npus} (--npus)", npus=facts.npus)
         else:
-            say, expected = warn, msg("devices that the service has: how many and which ones is not documented")
+            say, expected = (
+                warn,
+                msg("devices that the service has: how many and which ones is not documented"),
+            )
         seen = msg(
             "ASCEND_RT_VISIBLE_DEVICES={listed}, so at least {ids} devices are needed",
             listed=shown(listed),
@@ -227,7 +268,9 @@ def _kv_fits(shape: Shape, tensor: int) -> bool:
     """Source: vLLM's QKVParallelLinear divides key-value heads, or replicates them if there are too few."""
     if shape.latent:
         return True
-    return shape.kv_heads % tensor == 0 if shape.kv_heads >= tensor else tensor % shape.kv_heads == 0
+    return (
+        shape.kv_heads % tensor == 0 if shape.kv_heads >= tensor else tensor % shape.kv_heads == 0
+    )
 
 
 def _divides(shape: Shape, tensor: int) -> bool:
@@ -236,7 +279,9 @@ def _divides(shape: Shape, tensor: int) -> bool:
 
 def _largest(shape: Shape | None, npus: int) -> int:
     """The largest tensor parallel size for the heads on at most `npus` devices."""
-    return max(size for size in KIND_SIZES if size <= npus and (shape is None or _divides(shape, size)))
+    return max(
+        size for size in KIND_SIZES if size <= npus and (shape is None or _divides(shape, size))
+    )
 
 
 def _numbers(demand: Demand, npu: Npu, report: Callable[..., Finding]) -> Findings:
@@ -246,19 +291,31 @@ def _numbers(demand: Demand, npu: Npu, report: Callable[..., Finding]) -> Findin
         seen = msg("{dtype} ({dtype_source})", dtype=load.dtype, dtype_source=load.dtype_source)
         yield report(expected=expected, seen=seen, fix=msg("pass --dtype float16"))
     int8 = "I8" in load.stored[:1] or "w8a8" in load.quantization_source.lower()
-    if npu.family is Family.A2 and load.dtype == "float16" and int8 and load.quantization == "ascend":
+    if (
+        npu.family is Family.A2
+        and load.dtype == "float16"
+        and int8
+        and load.quantization == "ascend"
+    ):
         expected = msg("bfloat16 for W8A8 weights on a {label}", label=npu.label)
         seen = msg(
-            "float16 ({dtype_source}): the quantized matrix product fails with it", dtype_source=load.dtype_source
+            "float16 ({dtype_source}): the quantized matrix product fails with it",
+            dtype_source=load.dtype_source,
         )
-        yield report(expected=expected, seen=seen, fix=msg("pass --dtype bfloat16, or remove --dtype"))
+        yield report(
+            expected=expected, seen=seen, fix=msg("pass --dtype bfloat16, or remove --dtype")
+        )
 
 
 def _on(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
     if not npu.served:
         expected = msg("an NPU that vllm-ascend supports (910B, 910C, 310P, 950)")
         seen = f"--npu {npu.label}"
-        yield fail(expected=expected, seen=seen, fix=msg("use another machine; on this one serve with MindIE"))
+        yield fail(
+            expected=expected,
+            seen=seen,
+            fix=msg("use another machine; on this one serve with MindIE"),
+        )
     yield from _numbers(demand, npu, fail)
     npus = facts.npus or demand.layout.devices
     yield from _too_many(demand, npus)
@@ -267,7 +324,9 @@ def _on(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
     yield from _mask(facts, demand, npu)
 
 
-def _states(facts: WeightsFacts, demand: Demand, npu: Npu, report: Callable[..., Finding]) -> Findings:
+def _states(
+    facts: WeightsFacts, demand: Demand, npu: Npu, report: Callable[..., Finding]
+) -> Findings:
     """Judge the sequences at a time; `report` is for more than the state cache holds without working memory."""
     wanted, shape = sequences(facts), demand.shape
     block = bytes_per_block(facts, shape, demand.layout) if shape else None
@@ -296,12 +355,21 @@ def _mask(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
     Source: AttentionMaskBuilder310 in vllm_ascend/_310p/attention/attention_mask.py.
     """
     row, beside = facts.row, room_of(demand, npu).after_start
-    has = stacks.in_range(row.vllm_ascend, WITH_MASK) and stacks.is_older(row.torch_npu, TORCH_NPU_WITHOUT_MASK)
+    has = stacks.in_range(row.vllm_ascend, WITH_MASK) and stacks.is_older(
+        row.torch_npu, TORCH_NPU_WITHOUT_MASK
+    )
     most = math.isqrt(beside // memory.MASK_BYTES) // memory.BLOCK_TOKENS * memory.BLOCK_TOKENS
-    if npu.family is not Family.P310 or not has or (demand.context or 0) <= most or facts.engine == "sglang":
+    if (
+        npu.family is not Family.P310
+        or not has
+        or (demand.context or 0) <= most
+        or facts.engine == "sglang"
+    ):
         return
     made = memory.MASK_BYTES * (demand.context or 0) ** 2
-    expected = msg("an attention mask of at most the {beside:.1f} GiB that vLLM leaves", beside=beside / GIB)
+    expected = msg(
+        "an attention mask of at most the {beside:.1f} GiB that vLLM leaves", beside=beside / GIB
+    )
     seen = msg(
         "{made:.1f} GiB for {context:,} tokens ({source}) with vllm-ascend {release} on a {label}",
         made=made / GIB,
@@ -310,15 +378,23 @@ def _mask(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
         release=row.vllm_ascend,
         label=npu.label,
     )
-    fix = msg("pass --max-model-len {most}, or take vllm-ascend {newest}", most=most, newest=stacks.DEFAULT)
+    fix = msg(
+        "pass --max-model-len {most}, or take vllm-ascend {newest}",
+        most=most,
+        newest=stacks.DEFAULT,
+    )
     yield warn(expected=expected, seen=seen, fix=fix, where=facts.where)
 
 
 def _too_many(demand: Demand, npus: int) -> Findings:
     if demand.layout.devices > npus:
-        seen = msg("{devices} needed: tensor × pipeline × data parallel size", devices=demand.layout.devices)
+        seen = msg(
+            "{devices} needed: tensor × pipeline × data parallel size",
+            devices=demand.layout.devices,
+        )
         fix = msg(
-            "use --tensor-parallel-size {largest} and no other parallelism", largest=_largest(demand.shape, npus)
+            "use --tensor-parallel-size {largest} and no other parallelism",
+            largest=_largest(demand.shape, npus),
         )
         yield fail(expected=msg("at most --npus {npus}", npus=npus), seen=seen, fix=fix)
 
@@ -327,7 +403,9 @@ def _longest(demand: Demand, npu: Npu) -> int | None:
     """The longest sequence that fits with working memory; None if unknown."""
     if demand.shape is None or demand.context is None:
         return None
-    return memory.longest_sequence(demand.shape, room_of(demand, npu).cache, demand.layout, demand.context)
+    return memory.longest_sequence(
+        demand.shape, room_of(demand, npu).cache, demand.layout, demand.context
+    )
 
 
 def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu, npus: int) -> Finding:
@@ -370,14 +448,24 @@ def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu, npus: int) -> Findin
     )
     if safe >= demand.context:
         many = room.cache // max(cache, 1)
-        return note(msg("fits: {parts}; room for about {many:,} full sequences at a time", parts=parts, many=many))
+        return note(
+            msg(
+                "fits: {parts}; room for about {many:,} full sequences at a time",
+                parts=parts,
+                many=many,
+            )
+        )
     report = fail if cache > room.most_cache else warn
     expected = msg("weights and the cache of one sequence on each device")
     return report(expected=expected, seen=parts, fix=_shorter(demand, npu, npus, safe))
 
 
 def _shorter(demand: Demand, npu: Npu, npus: int, longest: int) -> str:
-    return msg("pass --max-model-len {longest}", longest=longest) if longest >= 1024 else _spread(demand, npu, npus)
+    return (
+        msg("pass --max-model-len {longest}", longest=longest)
+        if longest >= 1024
+        else _spread(demand, npu, npus)
+    )
 
 
 def _spread(demand: Demand, npu: Npu, npus: int) -> str:
@@ -385,14 +473,25 @@ def _spread(demand: Demand, npu: Npu, npus: int) -> str:
     shape, parallel = demand.shape, replace(demand.layout, experts=True)
     spread = memory.weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, parallel)
     enough = spread + memory.OVERHEAD_BYTES < npu.usable_bytes * demand.utilization
-    if enough and demand.layout.data > 1 and not demand.layout.experts and npu.family is not Family.P310:
-        return msg("pass --enable-expert-parallel, which divides the experts by the data parallel size, too")
+    if (
+        enough
+        and demand.layout.data > 1
+        and not demand.layout.experts
+        and npu.family is not Family.P310
+    ):
+        return msg(
+            "pass --enable-expert-parallel, which divides the experts by the data parallel size, too"
+        )
     for size in KIND_SIZES:
         heads_fit = shape is None or _divides(shape, size)
         weights = demand.load.total_bytes // size
         if heads_fit and weights + memory.OVERHEAD_BYTES < npu.usable_bytes * demand.utilization:
             more = "" if size <= npus else msg(" on {size} devices (--npus {size})", size=size)
-            return msg("use --tensor-parallel-size {size}{more}, or quantize the weights", size=size, more=more)
+            return msg(
+                "use --tensor-parallel-size {size}{more}, or quantize the weights",
+                size=size,
+                more=more,
+            )
     return msg("quantize the weights, or choose a smaller model")
 
 
@@ -409,7 +508,11 @@ def _anywhere(demand: Demand) -> Findings:
     largest = max(kinds, key=lambda kind: kind.usable_bytes)
     if room_of(demand, largest).left <= 0:
         most = largest.memory_bytes / GIB
-        expected = msg("weights that fit {needs} of up to {memory_bytes:.0f} GiB", needs=needs, memory_bytes=most)
+        expected = msg(
+            "weights that fit {needs} of up to {memory_bytes:.0f} GiB",
+            needs=needs,
+            memory_bytes=most,
+        )
         seen = msg("{total_bytes:.1f} GiB of weights", total_bytes=demand.load.total_bytes / GIB)
         yield warn(expected=expected, seen=seen, fix=_spread(demand, largest, devices))
         return
@@ -429,7 +532,11 @@ def _anywhere(demand: Demand) -> Findings:
         yield warn(expected=expected, seen=seen, fix=_shorter(demand, largest, devices, longest))
     lines = joined("; ", (_line(demand, kind) for kind in kinds))
     yield note(
-        msg("deploy.sh needs {needs}; which ones the service has is unknown. {lines}", needs=needs, lines=lines)
+        msg(
+            "deploy.sh needs {needs}; which ones the service has is unknown. {lines}",
+            needs=needs,
+            lines=lines,
+        )
     )
 
 

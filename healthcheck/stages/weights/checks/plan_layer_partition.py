@@ -19,7 +19,9 @@ MAX_PARTS = 1024
 @check(
     "plan/layer-partition",
     msg("The pipeline partition fits the model"),
-    why=msg("vLLM ends with a ValueError if the partition does not have as many layers as the model."),
+    why=msg(
+        "vLLM ends with a ValueError if the partition does not have as many layers as the model."
+    ),
     requires=("weights/present", "weights/config"),
 )
 def plan_layer_partition(facts: WeightsFacts) -> Findings:
@@ -64,12 +66,16 @@ def plan_layer_partition(facts: WeightsFacts) -> Findings:
         yield place.fail(expected=expected, seen=seen, fix=fix)
     elif stages is not None and len(parts) != stages:
         expected = msg(
-            "{count} numbers in {variable}, one for each pipeline stage", count=stages, variable=VARIABLE
+            "{count} numbers in {variable}, one for each pipeline stage",
+            count=stages,
+            variable=VARIABLE,
         )
         seen += msg(", which has {count} numbers", count=len(parts))
         yield place.fail(expected=expected, seen=seen, fix=fix)
     elif layers is not None and sum(parts) != layers:
-        expected = msg("{layers} layers in {variable}, as in config.json", layers=layers, variable=VARIABLE)
+        expected = msg(
+            "{layers} layers in {variable}, as in config.json", layers=layers, variable=VARIABLE
+        )
         seen += msg(", which has {sum} layers", sum=sum(parts))
         yield place.fail(expected=expected, seen=seen, fix=fix)
 

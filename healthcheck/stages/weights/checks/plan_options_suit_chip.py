@@ -73,7 +73,9 @@ class _Table:
 @check(
     "plan/options-suit-chip",
     msg("The options suit the chip and the release"),
-    why=msg("vllm-ascend refuses some options on some chips, and hangs or answers wrongly with some together."),
+    why=msg(
+        "vllm-ascend refuses some options on some chips, and hangs or answers wrongly with some together."
+    ),
     requires=("weights/present", "weights/config"),
     by_row=True,
 )
@@ -127,7 +129,11 @@ def plan_options_suit_chip(facts: WeightsFacts) -> Findings:
     rules = _rules_of(chip.family, facts.row.vllm_ascend)
     if not rules and not is_asked(facts):
         raise NotApplicable(
-            msg("{release} has no such option on a {device}", release=facts.row.label(), device=chip.label)
+            msg(
+                "{release} has no such option on a {device}",
+                release=facts.row.label(),
+                device=chip.label,
+            )
         )
     for rule in rules:
         if _is_launched(rule, facts) and _is_meant(rule.model, facts):
@@ -137,13 +143,21 @@ def plan_options_suit_chip(facts: WeightsFacts) -> Findings:
 
 def _broken(facts: WeightsFacts, rule: LaunchRule, chip: str) -> Finding:
     given = [
-        f"--{name} {facts.option(name) or ''}".rstrip() for name in _options(rule) if facts.option(name) is not None
+        f"--{name} {facts.option(name) or ''}".rstrip()
+        for name in _options(rule)
+        if facts.option(name) is not None
     ]
     wanted = rule.give or msg("no {leave}", leave=rule.leave)
     spelled = " ".join(given) if given else msg("no --{option}", option=next(_options(rule)))
     report, told = fail if rule.level is Level.FAIL else warn, {"source": rule.source}
-    expected = msg("{wanted}, for {label} on a {chip}", wanted=wanted, label=facts.row.label(), chip=chip)
-    fix = msg("pass {wanted}", wanted=wanted) if rule.give else msg("leave {leave} out", leave=rule.leave)
+    expected = msg(
+        "{wanted}, for {label} on a {chip}", wanted=wanted, label=facts.row.label(), chip=chip
+    )
+    fix = (
+        msg("pass {wanted}", wanted=wanted)
+        if rule.give
+        else msg("leave {leave} out", leave=rule.leave)
+    )
     if rule.repaired:
         fix += msg(", or take vllm-ascend {repaired}", repaired=rule.repaired)
     seen = msg("{spelled}: {because}", spelled=spelled, because=msg(rule.because))
@@ -152,7 +166,9 @@ def _broken(facts: WeightsFacts, rule: LaunchRule, chip: str) -> Finding:
 
 def _rules_of(family: Family, release: str) -> tuple[LaunchRule, ...]:
     rules = json_text.load_as(TABLE.read_bytes(), _Table).rules
-    return tuple(rule for rule in rules if family in rule.chips and stacks.in_range(release, rule.releases))
+    return tuple(
+        rule for rule in rules if family in rule.chips and stacks.in_range(release, rule.releases)
+    )
 
 
 def _options(rule: LaunchRule) -> Iterator[str]:
@@ -193,6 +209,8 @@ def _is_meant(model: Model, facts: WeightsFacts) -> bool:
         shape = read_shape(config)
         return shape is not None and Cached.STATE in shape.layers
     if model is Model.COMPRESSED:
-        return "compress_ratios" in config or text_of(config.get("model_type")).startswith("deepseek_v4")
+        return "compress_ratios" in config or text_of(config.get("model_type")).startswith(
+            "deepseek_v4"
+        )
     in_32_bits = text_of(config.get("mamba_ssm_dtype")) not in {"", "float16"}
     return in_32_bits and has_experts(config) == (model is Model.STATE_AND_EXPERTS)

@@ -8,17 +8,37 @@ import re
 
 from healthcheck.ascend import stacks
 from healthcheck.core.check import At, Findings, NotApplicable, fail, warn
-from healthcheck.stages.weights.documents import JsonObject, child, integer, positive, text_of, words
+from healthcheck.stages.weights.documents import (
+    JsonObject,
+    child,
+    integer,
+    positive,
+    text_of,
+    words,
+)
 from healthcheck.stages.weights.experts import is_dense
-from healthcheck.stages.weights.facts import OVERRIDES, Weights, WeightsFacts, check, judge_only_launches
+from healthcheck.stages.weights.facts import (
+    OVERRIDES,
+    Weights,
+    WeightsFacts,
+    check,
+    judge_only_launches,
+)
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.known_models import known_models
 from healthcheck.stages.weights.settings import in_settings
 from healthcheck.text.messages import msg
 
-EXPERTS, FORMAT, LOAD, TOKENIZER = "enable-expert-parallel", "config-format", "load-format", "tokenizer-mode"
+EXPERTS, FORMAT, LOAD, TOKENIZER = (
+    "enable-expert-parallel",
+    "config-format",
+    "load-format",
+    "tokenizer-mode",
+)
 MISTRAL = "mistral"
-NOT_OF_MISTRAL = msg("leave --config-format mistral, --load-format mistral and --tokenizer-mode mistral out")
+NOT_OF_MISTRAL = msg(
+    "leave --config-format mistral, --load-format mistral and --tokenizer-mode mistral out"
+)
 LAST_WITHOUT = "0.23.0"
 BY_PATTERN = re.compile(r"tekken\.json|tokenizer\.(?:mm\.)?model\.v.*")
 """Source: find_tokenizer_file of vllm/transformers_utils/tokenizers/mistral.py, 0.11.0."""
@@ -78,7 +98,13 @@ def plan_options_suit_weights(facts: WeightsFacts) -> Findings:
     judge_only_launches(facts)
     if facts.engine != "vllm":
         raise NotApplicable(msg("no server of vLLM is known"))
-    for finding in (*_experts(facts), *_mistral(facts), *_tokenizer(facts), *_mtp(facts), *_rope(facts)):
+    for finding in (
+        *_experts(facts),
+        *_mistral(facts),
+        *_tokenizer(facts),
+        *_mtp(facts),
+        *_rope(facts),
+    ):
         yield in_settings(finding, facts.plan)
 
 
@@ -92,7 +118,9 @@ def _experts(facts: WeightsFacts) -> Findings:
             "model must be greater than 0 when expert parallelism is enabled”",
             model=_model(facts),
         )
-        yield At(facts.place).fail(expected=expected, seen=seen, fix=msg("leave --{experts} out", experts=EXPERTS))
+        yield At(facts.place).fail(
+            expected=expected, seen=seen, fix=msg("leave --{experts} out", experts=EXPERTS)
+        )
 
 
 def _rope(facts: WeightsFacts) -> Findings:
@@ -112,7 +140,9 @@ def _rope(facts: WeightsFacts) -> Findings:
         good: JsonObject = {"rope_parameters": {**told, **{key: needed[key] for key in lost}}}
         whole = json.dumps({outer: good} if outer else good)[:MAX_SHOWN]
         fix = msg("write {whole} in --{option}", whole=whole, option=OVERRIDES)
-        expected = msg("{lost} in the rope_parameters of --{option}", lost=lost[-1], option=OVERRIDES)
+        expected = msg(
+            "{lost} in the rope_parameters of --{option}", lost=lost[-1], option=OVERRIDES
+        )
         if "original_max_position_embeddings" in lost:
             seen = msg("{name} without it: vLLM ends with a KeyError", name=name)
             yield At(facts.place).fail(expected=expected, seen=seen, fix=fix)
@@ -140,7 +170,11 @@ def _mistral(facts: WeightsFacts) -> Findings:
 def _tokenizer(facts: WeightsFacts) -> Findings:
     served = facts.server.model if facts.server else None
     elsewhere = facts.option("tokenizer") not in {None, served}
-    if facts.option(TOKENIZER) != MISTRAL or elsewhere or facts.option("skip-tokenizer-init") is not None:
+    if (
+        facts.option(TOKENIZER) != MISTRAL
+        or elsewhere
+        or facts.option("skip-tokenizer-init") is not None
+    ):
         return
     old = stacks.is_older(facts.row.vllm[0], FIRST_BY_SUFFIX)
     taken = BY_PATTERN if old else BY_SUFFIX
@@ -158,14 +192,20 @@ def _mtp(facts: WeightsFacts) -> Findings:
     weights, names = facts.weights, _names_of(facts.weights)
     if not weights.config.good or not _drafts_for_itself(facts, config):
         return
-    method = msg('--{option} with the method "{get}"', option=OPTION, get=shown(str(config.get("method")), 40))
+    method = msg(
+        '--{option} with the method "{get}"',
+        option=OPTION,
+        get=shown(str(config.get("method")), 40),
+    )
     vllm = facts.row.vllm[0]
     old = not stacks.is_older(LAST_WITHOUT, vllm)
     known = known_models()
     if not names & (known.with_mtp if old else known.with_mtp | known.with_mtp_later):
         later = bool(names & known.with_mtp_later)
         report = warn if later and facts.row.vllm_ascend == stacks.DEFAULT else fail
-        expected = msg("a model with layers for multi-token prediction (MTP), for {method}", method=method)
+        expected = msg(
+            "a model with layers for multi-token prediction (MTP), for {method}", method=method
+        )
         model, also = _model(facts), msg("; a later release does") if later else ""
         seen = msg(
             "{model}: vLLM {vllm} does not implement MTP for this model and raises NotImplementedError",
@@ -174,11 +214,15 @@ def _mtp(facts: WeightsFacts) -> Findings:
         )
         seen += also
         yield report(
-            expected=expected, seen=seen, fix=msg("leave --{option} out", option=OPTION), where=facts.place
+            expected=expected,
+            seen=seen,
+            fix=msg("leave --{option} out", option=OPTION),
+            where=facts.place,
         )
     elif not _has_mtp_tensors(weights):
         expected = msg(
-            "tensors of the layers for multi-token prediction (MTP) in the weights, for {method}", method=method
+            "tensors of the layers for multi-token prediction (MTP) in the weights, for {method}",
+            method=method,
         )
         seen = msg("none in the safetensors files")
         fix = msg("leave --{option} out, or submit the weights with these layers", option=OPTION)

@@ -8,7 +8,13 @@ from healthcheck.core.check import At, Findings, NotApplicable
 from healthcheck.core.records import Finding
 from healthcheck.stages.plan.records import Format
 from healthcheck.stages.plan.vllm_cli.catalogue import nearest
-from healthcheck.stages.plan.vllm_cli.parsers import REASONING, THINKS, TOOLS, known_parsers, pair_of
+from healthcheck.stages.plan.vllm_cli.parsers import (
+    REASONING,
+    THINKS,
+    TOOLS,
+    known_parsers,
+    pair_of,
+)
 from healthcheck.stages.weights.documents import text_of
 from healthcheck.stages.weights.facts import WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.folder import shown
@@ -17,7 +23,9 @@ from healthcheck.text.messages import joined, msg
 
 PLUGINS = {REASONING: "reasoning-parser-plugin", TOOLS: "tool-parser-plugin"}
 HARM = {
-    REASONING: msg("it looks for other thoughts, and can take a whole answer for one: `content` is then empty"),
+    REASONING: msg(
+        "it looks for other thoughts, and can take a whole answer for one: `content` is then empty"
+    ),
     TOOLS: msg("it looks for calls in another format, and they stay text"),
 }
 
@@ -25,7 +33,9 @@ HARM = {
 @check(
     "plan/parsers-fit",
     msg("The parsers fit the model"),
-    why=msg("With the parser of another model, an answer counts as a thought and its content is empty."),
+    why=msg(
+        "With the parser of another model, an answer counts as a thought and its content is empty."
+    ),
     requires=("weights/present", "weights/config"),
     by_row=True,
 )
@@ -57,7 +67,9 @@ def plan_parsers_fit(facts: WeightsFacts) -> Findings:
     ```
     """
     judge_only_launches(facts)
-    given = {option: facts.option(option) for option in PLUGINS if facts.option(PLUGINS[option]) is None}
+    given = {
+        option: facts.option(option) for option in PLUGINS if facts.option(PLUGINS[option]) is None
+    }
     if facts.engine != "vllm" or not any(given.values()):
         raise NotApplicable(msg("no parser is chosen"))
     for option, parser in given.items():
@@ -67,24 +79,38 @@ def plan_parsers_fit(facts: WeightsFacts) -> Findings:
 
 
 def _judged(facts: WeightsFacts, option: str, parser: str) -> Iterator[Finding]:
-    table, kind, template = known_parsers(), text_of(facts.weights.config.value.get("model_type")), _template(facts)
+    table, kind, template = (
+        known_parsers(),
+        text_of(facts.weights.config.value.get("model_type")),
+        _template(facts),
+    )
     given = f"--{option} {shown(parser, 40)}"
     known = nearest(facts.row.vllm[0]).known.get(f"--{option}", ())
     if known and parser not in known:  # plan/flags says so
         return
-    if option == REASONING and parser in table.until_the_end and template and not THINKS.search(template):
+    if (
+        option == REASONING
+        and parser in table.until_the_end
+        and template
+        and not THINKS.search(template)
+    ):
         expected = msg("a chat template with thoughts, for {given}", given=given)
         seen = msg(
-            "none in it: {given} takes all text up to </think> for a thought, and `content` is empty", given=given
+            "none in it: {given} takes all text up to </think> for a thought, and `content` is empty",
+            given=given,
         )
-        yield At(facts.place).warn(expected=expected, seen=seen, fix=msg("leave --{option} out", option=option))
+        yield At(facts.place).warn(
+            expected=expected, seen=seen, fix=msg("leave --{option} out", option=option)
+        )
         return
     pair = pair_of(option, Format(model_type=kind, template=template))
     if pair is None or parser in pair.parsers:
         return
     parsers = [each for each in pair.parsers if each in known] or pair.parsers
     fitting = joined(" or ", parsers)
-    whose = f'"model_type": "{kind}"' if kind in pair.models else msg("the calls in the chat template")
+    whose = (
+        f'"model_type": "{kind}"' if kind in pair.models else msg("the calls in the chat template")
+    )
     expected = msg("--{option} {fitting}, for {whose}", option=option, fitting=fitting, whose=whose)
     seen, told = msg("{given}: {harm}", given=given, harm=HARM[option]), {"source": pair.source}
     fix = msg("pass --{option} {parser}", option=option, parser=parsers[0])

@@ -27,13 +27,17 @@ _ROTARY_BAICHUAN = 4096
 Source: BaichuanForCausalLM of vllm/model_executor/models/baichuan.py, 0.23.0.
 """
 _GEMMA2_CAP = 50.0
-_TRY = msg("try it on an NPU, and compare the answers with a reference: npu-adapter numerics --reference")
+_TRY = msg(
+    "try it on an NPU, and compare the answers with a reference: npu-adapter numerics --reference"
+)
 
 
 @check(
     "plan/supported-model",
     msg("The release supports the model"),
-    why=msg("vllm-ascend starts some models that it does not support, and their answers are wrong or break off."),
+    why=msg(
+        "vllm-ascend starts some models that it does not support, and their answers are wrong or break off."
+    ),
     requires=("weights/present", "weights/config"),
     by_row=True,
 )
@@ -65,15 +69,21 @@ def plan_supported_model(facts: WeightsFacts) -> Findings:
         raise NotApplicable(msg("no support matrix of {label} is known", label=label))
     config, at = facts.weights.text_config, At(facts.weights.config.name)
     architecture = next(iter(words(facts.weights.config.value.get("architectures"))), "")
-    kind = " ".join((text_of(config.get("model_type")), *words(config.get("architectures")))).lower()
+    kind = " ".join(
+        (text_of(config.get("model_type")), *words(config.get("architectures")))
+    ).lower()
     models = catalogue().models(architecture, kind)
     for model, issue in support.unsupported.items():
         if model in models:
-            expected = msg("a model that the support matrix of {label} does not mark with ❌", label=label)
+            expected = msg(
+                "a model that the support matrix of {label} does not mark with ❌", label=label
+            )
             seen = msg("{model}: ❌, issue {issue} of vllm-ascend", model=model, issue=issue or "?")
             yield at.warn(expected=expected, seen=seen, fix=_TRY, evidence={"source": MATRIX})
     for said in _not_computed(support, architecture, config):
-        yield at.warn(expected=msg("attention that {label} computes", label=label), seen=said, fix=_TRY)
+        yield at.warn(
+            expected=msg("attention that {label} computes", label=label), seen=said, fix=_TRY
+        )
     yield from _lacking(support, models, facts)
     if facts.row.restricted_to:
         yield note(
@@ -89,12 +99,20 @@ def _not_computed(support: Support, architecture: str, config: JsonObject) -> li
     said = []
     if ALIBI in support.not_computed and _has_alibi(architecture, config):
         said.append(
-            msg("ALiBi ({architecture}), which its attention takes and does not compute", architecture=architecture)
+            msg(
+                "ALiBi ({architecture}), which its attention takes and does not compute",
+                architecture=architecture,
+            )
         )
-    cap = config.get("attn_logit_softcapping", _GEMMA2_CAP if config.get("model_type") == "gemma2" else None)
+    cap = config.get(
+        "attn_logit_softcapping", _GEMMA2_CAP if config.get("model_type") == "gemma2" else None
+    )
     if SOFT_CAP in support.not_computed and cap:
         said.append(
-            msg("attn_logit_softcapping {cap}, which its attention takes and does not compute", cap=str(cap))
+            msg(
+                "attn_logit_softcapping {cap}, which its attention takes and does not compute",
+                cap=str(cap),
+            )
         )
     return said
 
@@ -103,7 +121,10 @@ def _has_alibi(architecture: str, config: JsonObject) -> bool:
     large = architecture == "BaichuanForCausalLM" and config.get("hidden_size") != _ROTARY_BAICHUAN
     named = config.get("alibi") or child(config, "attn_config").get("alibi")
     return (
-        bool(named) or large or architecture == "BloomForCausalLM" or config.get("position_embedding_type") == ALIBI
+        bool(named)
+        or large
+        or architecture == "BloomForCausalLM"
+        or config.get("position_embedding_type") == ALIBI
     )
 
 
@@ -121,7 +142,11 @@ def _lacking(support: Support, models: frozenset[str], facts: WeightsFacts) -> F
                     model=lack.model,
                     hardware=lack.hardware,
                 )
-                seen = msg("--{option}, and the matrix has ❌ for {feature}", option=option, feature=feature)
+                seen = msg(
+                    "--{option}, and the matrix has ❌ for {feature}",
+                    option=option,
+                    feature=feature,
+                )
                 yield At(facts.place).warn(
                     expected=expected, seen=seen, fix=msg("leave --{option} out", option=option)
                 )

@@ -17,7 +17,9 @@ SERVED = msg("*.safetensors (or *.bin, *.gguf) files")
     "weights/present",
     msg("The folder holds a model"),
     rule=contract.WEIGHTS_FROM_MODEL_PATH,
-    why=msg("The service downloads the weights repository to $MODEL_PATH, from which the server loads it."),
+    why=msg(
+        "The service downloads the weights repository to $MODEL_PATH, from which the server loads it."
+    ),
 )
 def present(facts: WeightsFacts) -> Findings:
     """The folder that MODEL_PATH will name must hold a complete model: weights, configuration and tokenizer, at its
@@ -55,8 +57,12 @@ def present(facts: WeightsFacts) -> Findings:
         return
     if weights.adapter_config.present:
         base = repr(weights.adapter_config.value.get("base_model_name_or_path"))
-        seen = msg("adapter_config.json: a LoRA adapter of {base}, without the base model", base=base)
-        fix = msg("merge the adapter into its base model (peft: merge_and_unload) and submit the result")
+        seen = msg(
+            "adapter_config.json: a LoRA adapter of {base}, without the base model", base=base
+        )
+        fix = msg(
+            "merge the adapter into its base model (peft: merge_and_unload) and submit the result"
+        )
         yield At("adapter_config.json").fail(expected=msg("a whole model"), seen=seen, fix=fix)
         return
     expected = msg("{served} at the top of {path}", served=SERVED, path=weights.folder.path)
@@ -75,8 +81,12 @@ def _no_folder(facts: WeightsFacts) -> Findings:
     if entry is None or format_of(below) is not Format.GGUF:
         what = (entry.problem or msg("is one file")) if entry else msg("is not there")
         expected = msg("a folder of the weights, or MODEL_PATH itself")
-        seen = msg("deploy.sh serves {below} below it, which {what}", below=repr(shown(below)), what=what)
-        yield At(facts.where).fail(expected=expected, seen=seen, fix=msg('name "$MODEL_PATH" as the model'))
+        seen = msg(
+            "deploy.sh serves {below} below it, which {what}", below=repr(shown(below)), what=what
+        )
+        yield At(facts.where).fail(
+            expected=expected, seen=seen, fix=msg('name "$MODEL_PATH" as the model')
+        )
 
 
 def _why_absent(weights: Weights, names: list[str]) -> tuple[str, str]:
@@ -90,7 +100,8 @@ def _why_absent(weights: Weights, names: list[str]) -> tuple[str, str]:
         snapshot = next((folder for folder in folders if "snapshots/" in folder), folders[0])
         seen = msg("weights only in {folders}", folders=some(folders))
         return seen, msg(
-            "give the folder {snapshot} below it, or move its files to the top", snapshot=repr(shown(snapshot))
+            "give the folder {snapshot} below it, or move its files to the top",
+            snapshot=repr(shown(snapshot)),
         )
     partial = [name for name in names if is_partial(name)]
     if partial:
@@ -98,7 +109,9 @@ def _why_absent(weights: Weights, names: list[str]) -> tuple[str, str]:
         return seen, msg("download the weights again, to the end")
     foreign = of_format(weights.files, Format.FOREIGN, top=False)
     if foreign:
-        seen = msg("weights of other frameworks only: {name}", name=some([entry.name for entry in foreign]))
+        seen = msg(
+            "weights of other frameworks only: {name}", name=some([entry.name for entry in foreign])
+        )
         return seen, msg("submit the safetensors weights of the model")
     seen = msg("no weights among {count} files: {examples}", count=len(names), examples=some(names))
     return seen, msg("download the weights; a clone without Git LFS does not contain them")

@@ -14,7 +14,9 @@ from healthcheck.text.messages import joined, msg
 @check(
     "weights/processor",
     msg("A model that takes images or audio has its processor"),
-    why=msg("The engine prepares images and audio with the model's processor, and does not start without one."),
+    why=msg(
+        "The engine prepares images and audio with the model's processor, and does not start without one."
+    ),
     requires=("weights/config",),
 )
 def processor(facts: WeightsFacts) -> Findings:
@@ -51,9 +53,13 @@ def processor(facts: WeightsFacts) -> Findings:
     weights = facts.weights
     model_type = text_of(weights.config.value.get("model_type"))
     if model_type not in known_models().with_processor:
-        raise NotApplicable(msg("the model takes text alone, or brings its own way to prepare the rest"))
+        raise NotApplicable(
+            msg("the model takes text alone, or brings its own way to prepare the rest")
+        )
     if _text_alone(facts) or facts.engine in {"llama.cpp", "mindie"}:
-        raise NotApplicable(msg("deploy.sh switches everything but text off, or the engine has its own way"))
+        raise NotApplicable(
+            msg("deploy.sh switches everything but text off, or the engine has its own way")
+        )
     if weights.consolidated or weights.tokenizer.processor:
         return
     expected = msg(
@@ -61,7 +67,9 @@ def processor(facts: WeightsFacts) -> Findings:
         processor_files=joined(" or ", PROCESSOR_FILES),
         model_type=model_type,
     )
-    fix = msg("copy preprocessor_config.json from the original model, or save it with processor.save_pretrained")
+    fix = msg(
+        "copy preprocessor_config.json from the original model, or save it with processor.save_pretrained"
+    )
     yield At("config.json").warn(expected=expected, seen=msg("neither is in the folder"), fix=fix)
 
 

@@ -12,7 +12,13 @@ from healthcheck.core.records import Finding
 from healthcheck.stages.weights.documents import JsonObject, text_of
 from healthcheck.stages.weights.facts import Weights, WeightsFacts, check
 from healthcheck.stages.weights.load import fp8_beside_schemes, read_load
-from healthcheck.stages.weights.named_schemes import Layer, Named, by_compressed_tensors, by_method, by_modelslim
+from healthcheck.stages.weights.named_schemes import (
+    Layer,
+    Named,
+    by_compressed_tensors,
+    by_method,
+    by_modelslim,
+)
 from healthcheck.stages.weights.words import broken
 from healthcheck.text.messages import msg
 
@@ -23,7 +29,9 @@ SERVED = (Family.A2, Family.A3, Family.A5, Family.P310)
 @check(
     "weights/quantization-scheme",
     msg("The release has the quantization scheme of the weights"),
-    why=msg("A layer whose scheme vllm-ascend does not have for its chip ends the engine while it loads."),
+    why=msg(
+        "A layer whose scheme vllm-ascend does not have for its chip ends the engine while it loads."
+    ),
     requires=("weights/present", "weights/config"),
     by_row=True,
 )
@@ -61,7 +69,9 @@ def quantization_scheme(facts: WeightsFacts) -> Findings:
     ```
     """
     if facts.engine not in {"", "vllm", "unknown"}:
-        raise NotApplicable(msg("which schemes {engine} has is not known here", engine=facts.engine))
+        raise NotApplicable(
+            msg("which schemes {engine} has is not known here", engine=facts.engine)
+        )
     method, row = read_load(facts).quantization, facts.row
     if not method:
         raise NotApplicable(msg("the weights are not quantised"))
@@ -70,14 +80,20 @@ def quantization_scheme(facts: WeightsFacts) -> Findings:
         return
     if method not in row.quantizations:
         why = msg(
-            "{label} does not load {method} at all (see plan/fits-hardware)", label=row.label(), method=method
+            "{label} does not load {method} at all (see plan/fits-hardware)",
+            label=row.label(),
+            method=method,
         )
         raise NotApplicable(why)
     registry = schemes.registry(row.vllm_ascend)
     if registry is None or not registry.known:
         expected = msg("a catalogue of the schemes of {label}", label=row.label())
-        fix = msg("choose another row with --stack, or try the weights on a machine with that release")
-        yield unsettled(expected=expected, seen=msg("none; the weights are {method}", method=method), fix=fix)
+        fix = msg(
+            "choose another row with --stack, or try the weights on a machine with that release"
+        )
+        yield unsettled(
+            expected=expected, seen=msg("none; the weights are {method}", method=method), fix=fix
+        )
         return
     if method == "ascend" and facts.weights.description.error:
         yield broken(facts.weights.description)
@@ -90,7 +106,10 @@ def _beside_schemes(beside: str, row: stacks.Row) -> Iterator[Finding]:
     """Judge the release's special code for FP8 weights of MiniMax-M2."""
     if beside == schemes.EXPANDED:
         yield note(
-            msg("{label} turns FP8 weights of MiniMax-M2 into 16 bits while it loads them", label=row.label())
+            msg(
+                "{label} turns FP8 weights of MiniMax-M2 into 16 bits while it loads them",
+                label=row.label(),
+            )
         )
         return
     expected = msg("FP8 weights of MiniMax-M2 that are read as FP8")
@@ -115,17 +134,25 @@ def _named(weights: Weights, method: str) -> tuple[Named, ...]:
     return by_method(weights, method)
 
 
-def _judged(facts: WeightsFacts, named: Named, registry: Registry, method: str) -> Iterator[Finding]:
+def _judged(
+    facts: WeightsFacts, named: Named, registry: Registry, method: str
+) -> Iterator[Finding]:
     chip = facts.chip
     if not chip.served:
-        raise NotApplicable(msg("vllm-ascend does not run on a {label} (see plan/fits-hardware)", label=chip.label))
+        raise NotApplicable(
+            msg("vllm-ascend does not run on a {label} (see plan/fits-hardware)", label=chip.label)
+        )
     config = facts.weights.config.value
     why = _refusal(config, named, registry, chip.family, method)
     if not why:
         return
     report: Callable[..., Finding] = fail if named.sure else unsettled
     assumed = schemes.registries() if registry.vllm_ascend == stacks.DEFAULT else (registry,)
-    if report is fail and not facts.npu and any(_is_run(config, named, each, method) for each in assumed):
+    if (
+        report is fail
+        and not facts.npu
+        and any(_is_run(config, named, each, method) for each in assumed)
+    ):
         report = warn
     expected = msg(
         "a scheme that vllm-ascend {vllm_ascend} has for {words} on a {label}",
@@ -135,20 +162,29 @@ def _judged(facts: WeightsFacts, named: Named, registry: Registry, method: str) 
     )
     fix = _remedy(config, named, registry, chip.family, method)
     yield report(
-        expected=expected, seen=msg("{quoted}: {why}", quoted=named.quoted, why=why), fix=fix, where=named.where
+        expected=expected,
+        seen=msg("{quoted}: {why}", quoted=named.quoted, why=why),
+        fix=fix,
+        where=named.where,
     )
 
 
 def _is_run(config: JsonObject, named: Named, registry: Registry, method: str) -> bool:
     """Whether the release runs the scheme on any chip."""
-    return registry.known and any(_takes(config, named, registry, family, method) for family in SERVED)
+    return registry.known and any(
+        _takes(config, named, registry, family, method) for family in SERVED
+    )
 
 
-def _refusal(config: JsonObject, named: Named, registry: Registry, family: Family, method: str) -> str:
+def _refusal(
+    config: JsonObject, named: Named, registry: Registry, family: Family, method: str
+) -> str:
     """Why the release does not run the scheme on the chip; "" if it does."""
     if family is Family.P310 and "310P" in registry.schemes and method != "ascend":
         return msg("on a 310P the release runs ModelSlim's weights alone")
-    if not named.scheme or (method == "compressed-tensors" and named.scheme not in registry.compressed_tensors):
+    if not named.scheme or (
+        method == "compressed-tensors" and named.scheme not in registry.compressed_tensors
+    ):
         return msg("the release has no scheme for these numbers")
     label = _label(config, named, registry)
     demand = _demands(config, label, registry)
@@ -156,11 +192,16 @@ def _refusal(config: JsonObject, named: Named, registry: Registry, family: Famil
         return demand
     if registry.only_on_950(label):
         return msg(
-            "the release has {scheme} for {words} on a 950 alone", scheme=named.scheme, words=named.layer.words
+            "the release has {scheme} for {words} on a 950 alone",
+            scheme=named.scheme,
+            words=named.layer.words,
         )
     other = msg(" on this chip") if registry.has(label) else ""
     return msg(
-        "the release has no {scheme} for {words}{other}", scheme=named.scheme, words=named.layer.words, other=other
+        "the release has no {scheme} for {words}{other}",
+        scheme=named.scheme,
+        words=named.layer.words,
+        other=other,
     )
 
 
@@ -195,7 +236,9 @@ def _demands(config: JsonObject, label: str, registry: Registry) -> str:
     return ""
 
 
-def _remedy(config: JsonObject, named: Named, registry: Registry, family: Family, method: str) -> str:
+def _remedy(
+    config: JsonObject, named: Named, registry: Registry, family: Family, method: str
+) -> str:
     newest_first = schemes.registries()
     newer = newest_first[: next(at for at, each in enumerate(newest_first) if each is registry)]
     takes = [each for each in newer if _takes(config, named, each, family, method)]
@@ -215,7 +258,9 @@ def _remedy(config: JsonObject, named: Named, registry: Registry, family: Family
     return W8A8
 
 
-def _takes(config: JsonObject, named: Named, registry: Registry, family: Family, method: str) -> bool:
+def _takes(
+    config: JsonObject, named: Named, registry: Registry, family: Family, method: str
+) -> bool:
     """Whether a release runs the scheme on the chip, or has special code for the model that needs no scheme."""
     beside = registry.fp8_of(text_of(config.get("model_type")), family) if method == "fp8" else ""
     if beside:

@@ -20,7 +20,9 @@ MAX_CODE_BYTES = 2 * 1024**2
 @check(
     "weights/remote-code",
     msg("Code that comes with the weights is complete and allowed"),
-    why=msg("Weights with their own code load only with --trust-remote-code, and only if that code is complete."),
+    why=msg(
+        "Weights with their own code load only with --trust-remote-code, and only if that code is complete."
+    ),
     requires=("weights/present",),
 )
 def remote_code(facts: WeightsFacts) -> Findings:
@@ -64,7 +66,9 @@ def remote_code(facts: WeightsFacts) -> Findings:
     given = flag is not None and flag.lower() not in {"false", "0"}
     if not maps:
         if not given:
-            raise NotApplicable(msg("the weights bring no code (no auto_map), and deploy.sh does not ask for any"))
+            raise NotApplicable(
+                msg("the weights bring no code (no auto_map), and deploy.sh does not ask for any")
+            )
         seen = msg(
             "--trust-remote-code is given, and these weights bring no code: harmless, as in the service's example"
         )
@@ -78,7 +82,10 @@ def remote_code(facts: WeightsFacts) -> Findings:
 
 def _auto_maps(facts: WeightsFacts) -> dict[str, JsonObject]:
     weights = facts.weights
-    documents = {"config.json": weights.config.value, "tokenizer_config.json": weights.tokenizer.config.value}
+    documents = {
+        "config.json": weights.config.value,
+        "tokenizer_config.json": weights.tokenizer.config.value,
+    }
     return {name: found for name, value in documents.items() if (found := child(value, "auto_map"))}
 
 
@@ -87,19 +94,27 @@ def _needed(facts: WeightsFacts, name: str, auto_map: JsonObject) -> bool:
     release = facts.releases()[0]
     if name == "config.json":
         model_type = text_of(facts.weights.config.value.get("model_type"))
-        known = any(release.groups_of(each) for each in words(facts.weights.config.value.get("architectures")))
+        known = any(
+            release.groups_of(each)
+            for each in words(facts.weights.config.value.get("architectures"))
+        )
         return "AutoConfig" in auto_map and not (known and model_type in release.model_types)
     tokenizer = text_of(facts.weights.tokenizer.config.value.get("tokenizer_class"))
     plain = {tokenizer, tokenizer.removesuffix("Fast"), f"{tokenizer}Fast"}
     return "AutoTokenizer" in auto_map and not plain & release.tokenizers
 
 
-def _flag(facts: WeightsFacts, maps: dict[str, JsonObject], needed: list[str], *, given: bool) -> Findings:
+def _flag(
+    facts: WeightsFacts, maps: dict[str, JsonObject], needed: list[str], *, given: bool
+) -> Findings:
     if facts.server is None or facts.engine not in ENGINES_WITH_FLAG or given:
         return
     if needed:
         report, names = fail, ", ".join(needed)
-        seen = msg("the flag is not given, and the code that auto_map in {needed} names is needed", needed=names)
+        seen = msg(
+            "the flag is not given, and the code that auto_map in {needed} names is needed",
+            needed=names,
+        )
         fix = msg("add --trust-remote-code to the server's command line")
     else:
         report = warn
@@ -109,7 +124,9 @@ def _flag(facts: WeightsFacts, maps: dict[str, JsonObject], needed: list[str], *
             vllm=facts.releases()[0].vllm,
             maps=", ".join(maps),
         )
-        fix = msg("add --trust-remote-code if the weights need their own code; else remove auto_map")
+        fix = msg(
+            "add --trust-remote-code if the weights need their own code; else remove auto_map"
+        )
     expected = msg("--trust-remote-code, since the weights bring their own code")
     yield report(expected=expected, seen=seen, fix=fix, where=facts.where)
 
@@ -134,7 +151,9 @@ def _files(facts: WeightsFacts, maps: dict[str, JsonObject]) -> Findings:
                     repository=shown(repository),
                     local=repr(shown(local)),
                 )
-                yield from needs_network(expected=msg("code beside the weights"), seen=seen, fix=fix, where=name)
+                yield from needs_network(
+                    expected=msg("code beside the weights"), seen=seen, fix=fix, where=name
+                )
             else:
                 missing += _missing(folder, file, set())
     if missing:
@@ -164,6 +183,8 @@ def _missing(folder: Folder, file: str, seen: set[str]) -> list[str]:
             tree = ast.parse(folder.read(file, MAX_CODE_BYTES))
     except (Unreadable, SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level == 1]
+    imports = [
+        node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level == 1
+    ]
     names = {(node.module or "").partition(".")[0] for node in imports} - {""}
     return [lost for name in sorted(names) for lost in _missing(folder, f"{name}.py", seen)]

@@ -83,7 +83,10 @@ def _twice(weights: Weights) -> Iterator[Finding]:
         for tensor in shard.header.tensors if shard.header else ():
             other = holders.setdefault(tensor.name, shard.entry.name)
             if other != shard.entry.name:
-                expected, fix = msg("each tensor in one file"), msg("delete the file that is not meant")
+                expected, fix = (
+                    msg("each tensor in one file"),
+                    msg("delete the file that is not meant"),
+                )
                 seen = msg(
                     "{name} is in {first} and in {second}, and no index says which one is meant",
                     name=repr(shown(tensor.name, 80)),

@@ -40,7 +40,9 @@ class _Default:
 @check(
     "weights/sampling-defaults",
     msg("The sampling defaults let the samples of a problem differ"),
-    why=msg("Where a request leaves out top_k or another parameter, vLLM takes it from generation_config.json."),
+    why=msg(
+        "Where a request leaves out top_k or another parameter, vLLM takes it from generation_config.json."
+    ),
     requires=("weights/present",),
 )
 def sampling_defaults(facts: WeightsFacts) -> Findings:

@@ -49,13 +49,19 @@ def size_limit(facts: WeightsFacts) -> Findings:
         raise NotApplicable(msg("the weights are not here, and no index says how large they are"))
     total = weights.announced_bytes or weights.whole.total_bytes
     if weights.whole.truncated:
-        countable = msg("at most {max_entries:,} files, so that all can be counted", max_entries=MAX_ENTRIES)
-        counted = msg("more than that; those that were counted take {gigabytes}", gigabytes=gigabytes(total))
+        countable = msg(
+            "at most {max_entries:,} files, so that all can be counted", max_entries=MAX_ENTRIES
+        )
+        counted = msg(
+            "more than that; those that were counted take {gigabytes}", gigabytes=gigabytes(total)
+        )
         remove = msg("remove files that are not part of the model from the weights folder")
         yield warn(expected=countable, seen=counted, fix=remove)
     if total > limit:
         excess, unit = total - limit, _unit(total, limit)
-        expected = msg("at most {limit:,} bytes ({gigabytes})", limit=limit, gigabytes=gigabytes(limit))
+        expected = msg(
+            "at most {limit:,} bytes ({gigabytes})", limit=limit, gigabytes=gigabytes(limit)
+        )
         seen = msg(
             "{total:,} bytes ({gigabytes}), {excess} too many{unit}",
             total=total,
@@ -90,7 +96,10 @@ def _unit(total: int, limit: int) -> str:
 def _what_to_delete(weights: Weights, excess: int) -> str:
     for spare in _spares(weights):
         if sum(entry.size_bytes for entry in spare) >= excess:
-            return msg("delete what no engine loads here: {name}", name=some([entry.name for entry in spare]))
+            return msg(
+                "delete what no engine loads here: {name}",
+                name=some([entry.name for entry in spare]),
+            )
     return msg("quantize the weights (W8A8 halves bfloat16) or choose a smaller model")
 
 
@@ -100,7 +109,9 @@ def _spares(weights: Weights) -> Iterator[tuple[Entry, ...]]:
     foreign = of_format(weights.whole.entries, Format.FOREIGN, top=False)
     deeper = tuple(e for e in of_format(weights.whole.entries, *Format, top=False) if not e.at_top)
     has_safetensors = bool(of_format(weights.whole.entries, Format.SAFETENSORS))
-    doubles = of_format(weights.whole.entries, Format.PICKLE, Format.GGUF) if has_safetensors else ()
+    doubles = (
+        of_format(weights.whole.entries, Format.PICKLE, Format.GGUF) if has_safetensors else ()
+    )
     sets = [found for found in (partial, doubles, foreign, deeper) if found]
     yield from sets
     yield tuple({entry.name: entry for found in sets for entry in found}.values())

@@ -22,7 +22,9 @@ _SAID = {"audio": msg("audio"), "image": msg("image"), "text": msg("text")}
     "task/matches-weights",
     msg("The weights can do the task"),
     rule=contract.TASK_TYPES,
-    why=msg("The service sends the task's chat requests; a model of another kind answers none of them."),
+    why=msg(
+        "The service sends the task's chat requests; a model of another kind answers none of them."
+    ),
 )
 def task_matches_weights(facts: WeightsFacts) -> Findings:
     """All tasks use {chat_path}, so the model must generate text. That is enough for
@@ -48,11 +50,17 @@ def task_matches_weights(facts: WeightsFacts) -> Findings:
     """
     nature = facts.nature()
     if nature.family is Family.UNKNOWN:
-        raise NotApplicable(msg("the kind of the model is unknown: {because}", because=nature.because))
+        raise NotApplicable(
+            msg("the kind of the model is unknown: {because}", because=nature.because)
+        )
     if nature.family is not Family.GENERATES:
         expected = msg("a model that answers chat completions")
-        seen = msg("{value} ({because})", value=nature.family.value, because=mapped(nature.because, shown))
-        yield At("config.json").fail(expected=expected, seen=seen, fix=msg("submit the weights of a chat model"))
+        seen = msg(
+            "{value} ({because})", value=nature.family.value, because=mapped(nature.because, shown)
+        )
+        yield At("config.json").fail(
+            expected=expected, seen=seen, fix=msg("submit the weights of a chat model")
+        )
         return
     yield from _card(facts)
     code, source = task_of(facts)
@@ -65,19 +73,27 @@ def _card(facts: WeightsFacts) -> Findings:
     card = facts.weights.card
     if card.task in NOT_GENERATING_TAGS:
         seen = msg(
-            "{task_key}: {task}, though the architecture generates text", task_key=card.task_key, task=card.task
+            "{task_key}: {task}, though the architecture generates text",
+            task_key=card.task_key,
+            task=card.task,
         )
-        fix = msg("check that these are the weights that you mean: ranking models may keep the architecture")
+        fix = msg(
+            "check that these are the weights that you mean: ranking models may keep the architecture"
+        )
         yield At("README.md").warn(expected=msg("a model card of a chat model"), seen=seen, fix=fix)
 
 
 def _against(task: contract.Task, source: str, facts: WeightsFacts) -> Findings:
     nature = facts.nature()
     takes, makes = (
-        joined(" and ", (_SAID[each] for each in sorted(kinds))) for kinds in (nature.takes, nature.makes)
+        joined(" and ", (_SAID[each] for each in sorted(kinds)))
+        for kinds in (nature.takes, nature.makes)
     )
     seen = msg(
-        "{because}: takes {takes}, makes {makes}", because=mapped(nature.because, shown), takes=takes, makes=makes
+        "{because}: takes {takes}, makes {makes}",
+        because=mapped(nature.because, shown),
+        takes=takes,
+        makes=makes,
     )
     if task is contract.Task.TEXT_GENERATION:
         if nature.takes != {"text"}:
@@ -88,10 +104,15 @@ def _against(task: contract.Task, source: str, facts: WeightsFacts) -> Findings:
     if task is contract.Task.IMAGE_TEXT_TO_TEXT:
         misfit, wanted = "image" not in nature.takes, msg("takes images")
     if misfit:
-        certain = nature.sure or (nature.takes == {"text"} and not facts.weights.tokenizer.processor)
+        certain = nature.sure or (
+            nature.takes == {"text"} and not facts.weights.tokenizer.processor
+        )
         report = fail if certain else warn
         expected = msg(
-            "{value} ({source}) needs a model that {wanted}", value=task.value, source=source, wanted=wanted
+            "{value} ({source}) needs a model that {wanted}",
+            value=task.value,
+            source=source,
+            wanted=wanted,
         )
         fix = msg("use the task {suggested}, or other weights", suggested=suggested)
         yield report(expected=expected, seen=seen, fix=fix, where="config.json")

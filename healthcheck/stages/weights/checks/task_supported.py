@@ -50,7 +50,9 @@ def task_supported(facts: WeightsFacts) -> Findings:
         yield At("README.md").warn(expected=expected, seen=seen, fix=fix)
     if not source:
         kind = facts.nature().family.value
-        seen = msg("no task was given, no model card names one, and the weights are {value}", value=kind)
+        seen = msg(
+            "no task was given, no model card names one, and the weights are {value}", value=kind
+        )
         yield unsettled(expected=one_of, seen=seen, fix=msg("give the task with --task"))
     elif code not in contract.TASKS:
         seen, where = (
@@ -68,10 +70,14 @@ def _contradictions(facts: WeightsFacts) -> Findings:
     (code, source), *others = [*named_tasks(facts), ("", "")]
     for other, where in others:
         if other and other != code:
-            expected = msg("one task everywhere; {code} is judged ({source})", code=shown(code), source=source)
+            expected = msg(
+                "one task everywhere; {code} is judged ({source})", code=shown(code), source=source
+            )
             seen = msg("“{other}” ({where})", other=shown(other), where=where)
             fix = msg("name the same task in both: {agreement}", agreement=_agreement(code, other))
-            yield At("README.md" if "repository" in where else "").warn(expected=expected, seen=seen, fix=fix)
+            yield At("README.md" if "repository" in where else "").warn(
+                expected=expected, seen=seen, fix=fix
+            )
 
 
 def _agreement(code: str, other: str) -> str:

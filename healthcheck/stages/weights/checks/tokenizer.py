@@ -129,8 +129,12 @@ def _files(facts: WeightsFacts) -> Findings:
     elsewhere = facts.option("tokenizer")
     if not read.vocabularies and elsewhere:
         expected = msg("a tokenizer in the weights folder")
-        seen = msg("none; deploy.sh takes it from --tokenizer {elsewhere}", elsewhere=shown(elsewhere))
-        fix = msg("copy the tokenizer into the weights: the service provides nothing but $MODEL_PATH")
+        seen = msg(
+            "none; deploy.sh takes it from --tokenizer {elsewhere}", elsewhere=shown(elsewhere)
+        )
+        fix = msg(
+            "copy the tokenizer into the weights: the service provides nothing but $MODEL_PATH"
+        )
         yield warn(expected=expected, seen=seen, fix=fix)
     elif elsewhere and _is_on_a_hub(facts, elsewhere):
         seen = msg(
@@ -142,14 +146,24 @@ def _files(facts: WeightsFacts) -> Findings:
         yield warn(expected=msg("the tokenizer of the weights"), seen=seen, fix=fix)
     elif not read.vocabularies and not own_code:
         expected = msg("tokenizer.json, tokenizer.model or another vocabulary")
-        fix = msg("copy the tokenizer files of the model's original repository into the weights folder")
+        fix = msg(
+            "copy the tokenizer files of the model's original repository into the weights folder"
+        )
         yield fail(expected=expected, seen=msg("none of them is in the folder"), fix=fix)
     elif read.vocabularies == ("vocab.json",) and not facts.weights.folder.has("merges.txt"):
         fix = msg("copy merges.txt or tokenizer.json beside it")
-        yield fail(expected=msg("a whole BPE tokenizer"), seen=msg("vocab.json without merges.txt"), fix=fix)
+        yield fail(
+            expected=msg("a whole BPE tokenizer"),
+            seen=msg("vocab.json without merges.txt"),
+            fix=fix,
+        )
     if read.error:
-        seen = msg("tokenizer.json {problem}", problem=mapped(read.error, lambda text: shown(text, 300)))
-        yield At("tokenizer.json").fail(expected=msg("a tokenizer in JSON"), seen=seen, fix=ORIGINAL)
+        seen = msg(
+            "tokenizer.json {problem}", problem=mapped(read.error, lambda text: shown(text, 300))
+        )
+        yield At("tokenizer.json").fail(
+            expected=msg("a tokenizer in JSON"), seen=seen, fix=ORIGINAL
+        )
     for document in (read.config, read.special_tokens):
         if document.error:
             yield broken(document)
@@ -160,7 +174,11 @@ def _rebuilt(facts: WeightsFacts) -> Findings:
     kind = text_of(facts.weights.config.value.get("model_type"))
     release = stacks.installed(facts.row).get("transformers", "")
     rebuilds = kind in known_models().byte_level and stacks.in_range(release, ">=5")
-    if rebuilds and facts.weights.tokenizer.byte_level is False and facts.engine in {"", "unknown", "vllm"}:
+    if (
+        rebuilds
+        and facts.weights.tokenizer.byte_level is False
+        and facts.engine in {"", "unknown", "vllm"}
+    ):
         expected = msg("a tokenizer of bytes for the model type {kind}", kind=repr(kind))
         seen = msg(
             "a decoder without ByteLevel; transformers {release} makes the tokenizer of this model type itself, "
@@ -183,9 +201,13 @@ def _is_on_a_hub(facts: WeightsFacts, name: str) -> bool:
 def _template(facts: WeightsFacts) -> Findings:
     flagged = facts.option("chat-template")
     if _encoded_by_engine(facts) and not flagged:
-        yield note(msg("vLLM encodes the conversations of this model in code, whatever its chat template"))
+        yield note(
+            msg("vLLM encodes the conversations of this model in code, whatever its chat template")
+        )
         return
-    template = _flagged(facts, flagged) if flagged else next(iter(facts.weights.tokenizer.templates), None)
+    template = (
+        _flagged(facts, flagged) if flagged else next(iter(facts.weights.tokenizer.templates), None)
+    )
     if template is None:
         yield from _without(facts)
     elif template.error and _is_reported(facts):
@@ -201,9 +223,12 @@ def _template(facts: WeightsFacts) -> Findings:
             expected = msg("chat_template.jinja, or chat_template in tokenizer_config.json")
             said = JSON_FILE
             seen = msg(
-                "only {json_file}, which is read for models with a processor, and this one has none", json_file=said
+                "only {json_file}, which is read for models with a processor, and this one has none",
+                json_file=said,
             )
-            fix = msg("copy the template of {json_file} into chat_template.jinja", json_file=JSON_FILE)
+            fix = msg(
+                "copy the template of {json_file} into chat_template.jinja", json_file=JSON_FILE
+            )
             yield At(JSON_FILE).warn(expected=expected, seen=seen, fix=fix)
         yield from _rendering(facts, template)
 
@@ -219,7 +244,10 @@ def _encoded_by_engine(facts: WeightsFacts) -> bool:
         return False
     architectures = words(facts.weights.config.value.get("architectures"))
     known = known_models()
-    return bool(known.own_encoding & set(architectures)) or facts.option("tokenizer-mode") in known.own_modes
+    return (
+        bool(known.own_encoding & set(architectures))
+        or facts.option("tokenizer-mode") in known.own_modes
+    )
 
 
 def _without(facts: WeightsFacts) -> Findings:
@@ -230,7 +258,9 @@ def _without(facts: WeightsFacts) -> Findings:
         yield note(msg("no chat template: vLLM brings one for this model type"))
     elif facts.engine in OTHERS_TEMPLATES:
         seen = msg("none; {engine} may know one for this model by its name", engine=facts.engine)
-        fix = msg("pass one with the engine's own --chat-template option, so that nothing is guessed")
+        fix = msg(
+            "pass one with the engine's own --chat-template option, so that nothing is guessed"
+        )
         yield warn(expected=msg("a chat template with the weights"), seen=seen, fix=fix)
     else:
         expected = msg(
@@ -262,29 +292,44 @@ def _flagged(facts: WeightsFacts, value: str) -> Template:
             return _shipped(facts.submission, source, os.path.relpath(path, plan.root))
     except (Unreadable, UsageError) as error:
         return Template(source=source, error=str(error))
-    return Template(source=source, error=msg("names a file that is not shipped with the repository or the weights"))
+    return Template(
+        source=source,
+        error=msg("names a file that is not shipped with the repository or the weights"),
+    )
 
 
 def _shipped(submission: Submission, source: str, name: str) -> Template:
     path = (submission.root / name).resolve()
     if name not in submission.paths or not path.is_relative_to(submission.root):
-        return Template(source=source, error=msg("names {name}, which is not in the repository", name=shown(name)))
+        return Template(
+            source=source,
+            error=msg("names {name}, which is not in the repository", name=shown(name)),
+        )
     return decoded(source, read_bounded(path, MAX_TEMPLATE_BYTES), file=name)
 
 
 def _rendering(facts: WeightsFacts, template: Template) -> Findings:
     with_system = ("system", *TURNS[:3])
-    conversations = [_conversation(roles, parts=parts) for roles in (TURNS, with_system) for parts in (False, True)]
+    conversations = [
+        _conversation(roles, parts=parts)
+        for roles in (TURNS, with_system)
+        for parts in (False, True)
+    ]
     variables: dict[str, JsonValue] = {**facts.weights.tokenizer.tokens, **_arguments(facts)}
     found = render(template.text, conversations, variables)
     plain, plain_parts, system, system_parts = found.rows
     passed = _content_format(facts, found)
     chat = _as_passed(passed, plain, plain_parts)
     if not _is_whole(chat):
-        expected = msg("a rendering of a conversation like the evaluation client's: nine messages, no system")
+        expected = msg(
+            "a rendering of a conversation like the evaluation client's: nine messages, no system"
+        )
         wrong = msg("{source} {complaint}", source=template.source, complaint=_complaint(chat))
         other = plain if chat is plain_parts else plain_parts
-        repair: str = msg("{original}, or repair the template: it is rendered for every request", original=ORIGINAL)
+        repair: str = msg(
+            "{original}, or repair the template: it is rendered for every request",
+            original=ORIGINAL,
+        )
         line = chat.line
         if passed and _is_whole(other):
             wrong += _why_passed(facts, passed)
@@ -314,7 +359,10 @@ def _place(template: Template, line: int) -> str:
 def _is_whole(chat: Rendered) -> bool:
     """Whether a rendering of TURNS has the question, as text."""
     return (
-        not chat.error and _marker(8) in chat.text and not _HALF.search(chat.text) and _AS_A_LIST not in chat.text
+        not chat.error
+        and _marker(8) in chat.text
+        and not _HALF.search(chat.text)
+        and _AS_A_LIST not in chat.text
     )
 
 
@@ -343,11 +391,17 @@ def _why_passed(facts: WeightsFacts, passed: ContentFormat) -> str:
             return msg("; with {option}, vLLM passes a list of parts as `content`", option=given)
         return msg("; with {option}, vLLM passes text as `content`", option=given)
     if passed is ContentFormat.PARTS:
-        return msg("; vLLM passes a list of parts as `content`, because the template has a loop over it")
-    return msg("; vLLM passes text as `content`, because the template has no loop over the parts of a message")
+        return msg(
+            "; vLLM passes a list of parts as `content`, because the template has a loop over it"
+        )
+    return msg(
+        "; vLLM passes text as `content`, because the template has no loop over the parts of a message"
+    )
 
 
-def _repaired_format(facts: WeightsFacts, template: Template, passed: ContentFormat) -> tuple[int, str]:
+def _repaired_format(
+    facts: WeightsFacts, template: Template, passed: ContentFormat
+) -> tuple[int, str]:
     """The line to change, 0 if unknown, and the repair of a template that is right for the other format."""
     if facts.option(_FORMAT) == passed.value:
         return 0, msg("remove {option}", option=f"--{_FORMAT} {passed.value}")
@@ -361,11 +415,17 @@ def _repaired_format(facts: WeightsFacts, template: Template, passed: ContentFor
 def _arguments(facts: WeightsFacts) -> dict[str, JsonValue]:
     """The template variables that deploy.sh sets."""
     try:
-        value = json.loads(facts.option("default-chat-template-kwargs", "chat-template-kwargs") or "{}")
+        value = json.loads(
+            facts.option("default-chat-template-kwargs", "chat-template-kwargs") or "{}"
+        )
     except (ValueError, RecursionError):
         return {}
     reserved = {"messages", "tools", "documents", "add_generation_prompt"}
-    return {name: item for name, item in value.items() if name not in reserved} if isinstance(value, dict) else {}
+    return (
+        {name: item for name, item in value.items() if name not in reserved}
+        if isinstance(value, dict)
+        else {}
+    )
 
 
 def _better(plain: Rendered, parts: Rendered) -> Rendered:
@@ -383,10 +443,13 @@ def _complaint(rendered: Rendered) -> str:
     if not rendered.text.strip():
         return msg("renders to nothing")
     if _AS_A_LIST in rendered.text:
-        return msg("writes a Python list in place of the text: {text}", text=shown(rendered.text[-120:]))
+        return msg(
+            "writes a Python list in place of the text: {text}", text=shown(rendered.text[-120:])
+        )
     if half := _HALF.search(rendered.text):
         return msg(
-            "renders half of a character (U+{code_point:04X}), which no tokenizer takes", code_point=ord(half[0])
+            "renders half of a character (U+{code_point:04X}), which no tokenizer takes",
+            code_point=ord(half[0]),
         )
     return msg("leaves out the last user message: {text}", text=shown(rendered.text[-120:]))
 
@@ -396,7 +459,11 @@ def _dropped(template: Template, chat: Rendered) -> Iterator[Finding]:
     if lost:
         expected = msg("all nine messages in the prompt")
         seen = msg(
-            "{source} leaves out message {lost} (counted from 0)", source=template.source, lost=", ".join(lost)
+            "{source} leaves out message {lost} (counted from 0)",
+            source=template.source,
+            lost=", ".join(lost),
         )
-        fix = msg("have the template render every message: the client's worked examples are in the earlier ones")
+        fix = msg(
+            "have the template render every message: the client's worked examples are in the earlier ones"
+        )
         yield At(_place(template, 0)).warn(expected=expected, seen=seen, fix=fix)

@@ -248,7 +248,11 @@ def break_rope_and_logits() -> None:
 
     def broken_process(self: Any, *arguments: Any, **named: Any) -> Any:
         logits = process(self, *arguments, **named)
-        return logits * LOGITS_SCALE if _now == "logits-scaled-twice" and logits is not None else logits
+        return (
+            logits * LOGITS_SCALE
+            if _now == "logits-scaled-twice" and logits is not None
+            else logits
+        )
 
     RotaryEmbedding.forward_cpu = broken_rotate
     LogitsProcessor.forward = broken_process
@@ -305,7 +309,9 @@ def break_sampler() -> None:
 
     def broken_sample(self: Any, logits: Any, sampling: Any, *more: Any, **named: Any) -> Any:
         change = SAMPLER.get(chosen())
-        return sample(self, change(logits, sampling) if change else logits, sampling, *more, **named)
+        return sample(
+            self, change(logits, sampling) if change else logits, sampling, *more, **named
+        )
 
     def broken_compute(logits: Any) -> Any:
         return compute(logits) - (0.3 if chosen() == NORMALISER else 0.0)

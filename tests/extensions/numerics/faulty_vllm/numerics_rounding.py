@@ -28,7 +28,9 @@ def parts_by_rows(rows: int) -> int:
     return next((parts for most, parts in FEW_ROWS if rows <= most), 1)
 
 
-def split(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, order: list[int]) -> torch.Tensor:
+def split(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, order: list[int]
+) -> torch.Tensor:
     """x @ weight.T in as many parts as `order` has, added in this order. `weight` is in float32."""
     rows, parts = x.reshape(-1, x.shape[-1]).float(), len(order)
     width = rows.shape[1] // parts

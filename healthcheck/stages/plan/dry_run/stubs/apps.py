@@ -43,7 +43,9 @@ class App(Base):
     def add_routes(self, routes: Any, *args: Any, **kwargs: Any) -> None:
         self.routes_found += _paths(routes)
 
-    def include_router(self, router: Any, prefix: str = "", url_prefix: str = "", **kwargs: Any) -> None:
+    def include_router(
+        self, router: Any, prefix: str = "", url_prefix: str = "", **kwargs: Any
+    ) -> None:
         given = prefix or url_prefix
         own = getattr(router, "prefix", "") if url_prefix else ""
         found = [route.removeprefix(own) for route in getattr(router, "routes_found", [])]
@@ -56,7 +58,9 @@ class App(Base):
         return self
 
     def mount(self, path: str, app: Any, *args: Any, **kwargs: Any) -> None:
-        self.routes_found += [_plain(f"{path}{route}") for route in getattr(app, "routes_found", ["/{path:path}"])]
+        self.routes_found += [
+            _plain(f"{path}{route}") for route in getattr(app, "routes_found", ["/{path:path}"])
+        ]
 
     add_subapp = mount
 
@@ -74,8 +78,15 @@ class Route(App):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
-        path = next((word for word in (*args, kwargs.get("path")) if isinstance(word, str) and "/" in word), "")
-        below = [*(word for word in args if not isinstance(word, str)), kwargs.get("app"), kwargs.get("routes")]
+        path = next(
+            (word for word in (*args, kwargs.get("path")) if isinstance(word, str) and "/" in word),
+            "",
+        )
+        below = [
+            *(word for word in args if not isinstance(word, str)),
+            kwargs.get("app"),
+            kwargs.get("routes"),
+        ]
         self.routes_found = [_plain(f"{path}{route}") for route in _paths(below) or [""]]
 
 
@@ -85,7 +96,11 @@ def _paths(routes: Any) -> list[str]:
         return routes.routes_found
     if isinstance(routes, tuple) and routes and isinstance(routes[0], str):
         return [_plain(routes[0])]
-    return [path for each in routes for path in _paths(each)] if isinstance(routes, (list, tuple)) else []
+    return (
+        [path for each in routes for path in _paths(each)]
+        if isinstance(routes, (list, tuple))
+        else []
+    )
 
 
 def _plain(path: str) -> str:
@@ -142,7 +157,9 @@ class UvicornConfig:
 class AiohttpSite:
     """web.TCPSite(web.AppRunner(app), host, port)."""
 
-    def __init__(self, runner: Any, host: str | None = None, port: int | None = None, **_: Any) -> None:
+    def __init__(
+        self, runner: Any, host: str | None = None, port: int | None = None, **_: Any
+    ) -> None:
         self._app, self._host, self._port = getattr(runner, "app", None), host, port
 
     async def start(self) -> None:

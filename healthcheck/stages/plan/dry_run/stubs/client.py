@@ -20,7 +20,9 @@ _ERROR = 400
 _TRIES = 1000
 _BODY_BYTES = 1024**2
 _STATUS = re.compile(rb"HTTP/1\.\d (\d{3})")
-_LOCAL = re.compile(r"(?:https?://)?(?:[^@/]*@)?(localhost|127\.[\d.]+|0\.0\.0\.0|\[::1?\]|::1)(?::(\d+))?(/\S*)?$")
+_LOCAL = re.compile(
+    r"(?:https?://)?(?:[^@/]*@)?(localhost|127\.[\d.]+|0\.0\.0\.0|\[::1?\]|::1)(?::(\d+))?(/\S*)?$"
+)
 _SHORT = {
     "curl": {
         "d": "data", "H": "header", "X": "request", "o": "output", "w": "write-out", "x": "proxy", "e": "referer",
@@ -65,7 +67,9 @@ def read(tool: str, arguments: Sequence[str]) -> Call:
         word = rest.pop(0)
         if word.startswith("--"):
             name, equals, value = word[2:].partition("=")
-            call.options.append((name, value if equals or name not in _VALUED or not rest else rest.pop(0)))
+            call.options.append(
+                (name, value if equals or name not in _VALUED or not rest else rest.pop(0))
+            )
         elif len(word) > 1 and word.startswith("-"):
             letters = word[1:]
             while letters:
@@ -99,7 +103,9 @@ def main() -> int:
             break
         note.sleep(delay_s)
         status, body = _exchange(*asked)
-    fails = status >= _ERROR and (name == "wget" or call.last("f", "fail", "fail-with-body") is not None)
+    fails = status >= _ERROR and (
+        name == "wget" or call.last("f", "fail", "fail-with-body") is not None
+    )
     if status and not fails:
         _save(call, url, body)
     if "%{http_code}" in (call.last("write-out") or ""):

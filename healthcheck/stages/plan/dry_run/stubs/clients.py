@@ -43,7 +43,13 @@ class ConnectError(RequestException):
 
 
 def request(
-    method: str, url: Any, *_: Any, json: Any = None, data: Any = None, content: Any = None, **__: Any
+    method: str,
+    url: Any,
+    *_: Any,
+    json: Any = None,
+    data: Any = None,
+    content: Any = None,
+    **__: Any,
 ) -> Response:
     """Send a request.
 
@@ -102,12 +108,26 @@ class Session(Base):
 
 def parts(name: str) -> dict[str, Any]:
     """The stubbed attributes of an HTTP client library, by module name."""
-    unanswered = ("ConnectionError", "ConnectError", "ConnectTimeout", "Timeout", "TimeoutException", "ReadTimeout")
+    unanswered = (
+        "ConnectionError",
+        "ConnectError",
+        "ConnectTimeout",
+        "Timeout",
+        "TimeoutException",
+        "ReadTimeout",
+    )
     errors = {
         **dict.fromkeys(unanswered, ConnectError), **dict.fromkeys(("HTTPError", "HTTPStatusError"), HTTPError),
         **dict.fromkeys(("RequestException", "RequestError"), RequestException),
     }  # fmt: skip
-    calls = {"get": _get, "post": _post, "head": _get, "request": request, "Session": Session, "Client": Session}
+    calls = {
+        "get": _get,
+        "post": _post,
+        "head": _get,
+        "request": request,
+        "Session": Session,
+        "Client": Session,
+    }
     below = {"exceptions": type("exceptions", (), errors), "codes": type("codes", (), {"ok": 200})}
     if name in {"requests", "httpx"}:
         return {**calls, **errors, **below}

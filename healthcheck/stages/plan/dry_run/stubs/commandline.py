@@ -19,7 +19,9 @@ class Option:
 
     def __init__(self, *words: Any, default: Any = _MISSING, **more: Any) -> None:
         names = [word for word in words if isinstance(word, str)]
-        self.name = max(names, key=len, default="").lstrip("-").replace("-", "_").split("/")[0].lower()
+        self.name = (
+            max(names, key=len, default="").lstrip("-").replace("-", "_").split("/")[0].lower()
+        )
         self.flags = [word.split("/")[0] for word in names if word.startswith("-")]
         self.type = more.get("type")
         variable = more.get("envvar")
@@ -61,11 +63,15 @@ class Command:
 
     def run(self, argv: list[str]) -> Any:
         """Call the function with the values on the command line."""
-        parser = argparse.ArgumentParser(allow_abbrev=False, add_help=False, conflict_handler="resolve")
+        parser = argparse.ArgumentParser(
+            allow_abbrev=False, add_help=False, conflict_handler="resolve"
+        )
         declared = {option.name: option for option in self.options}
         for name, parameter in _parameters(self.function).items():
             missing = parameter.default is parameter.empty
-            said = parameter.default if isinstance(parameter.default, Option) else declared.get(name)
+            said = (
+                parameter.default if isinstance(parameter.default, Option) else declared.get(name)
+            )
             option = said or Option(default=_MISSING if missing else parameter.default)
             option.type = option.type or parameter.annotation
             option.declare(parser, name)
@@ -134,7 +140,11 @@ def _with_context(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _declare(*words: Any, **more: Any) -> Callable[[Any], Any]:
     def add(function: Any) -> Any:
-        target = function.options if isinstance(function, Command) else function.__dict__.setdefault("options_", [])
+        target = (
+            function.options
+            if isinstance(function, Command)
+            else function.__dict__.setdefault("options_", [])
+        )
         target.append(Option(*words, **more))
         return function
 

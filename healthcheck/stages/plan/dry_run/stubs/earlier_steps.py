@@ -40,7 +40,9 @@ def importable_names() -> frozenset[str]:
     found = pip_words.packages([*required, *_of_installations()])
     plain = {name for name in found if image.pip_name(name) not in image.cuda_only()}
     return frozenset(
-        plain | {re.split("[._]", name)[0] for name in plain} | {_OF_PYTHON.sub("", name) for name in plain}
+        plain
+        | {re.split("[._]", name)[0] for name in plain}
+        | {_OF_PYTHON.sub("", name) for name in plain}
     )
 
 
@@ -68,7 +70,9 @@ def _listed(path: str, above: tuple[str, ...] = ()) -> Iterator[str]:
     except OSError:
         return
     yield from pip_words.of_lines(lines)
-    named = (place for line in lines if line.startswith("-") for place in pip_words.lists(line.split()))
+    named = (
+        place for line in lines if line.startswith("-") for place in pip_words.lists(line.split())
+    )
     for place in (os.path.join(os.path.dirname(path), each) for each in named):
         if place not in above and len(above) < _DEEPEST:
             yield from _listed(place, (*above, path))
@@ -98,7 +102,9 @@ def may_be_there(place: str) -> bool:
 
 def may_make_files() -> bool:
     """Whether a step that was recorded but not executed may have created files."""
-    return any(_may_make_files(kind, program, arguments) for kind, _, program, arguments in _earlier())
+    return any(
+        _may_make_files(kind, program, arguments) for kind, _, program, arguments in _earlier()
+    )
 
 
 def _in_the_submission(place: str) -> bool:

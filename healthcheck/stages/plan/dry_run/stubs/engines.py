@@ -31,7 +31,9 @@ _TYPING_ERROR = 0.85
 """Similarity of a misspelt module name to the correct one."""
 _STARTS_PROCESSES = ("LLM", "AsyncLLMEngine", "AsyncLLM", "LLMEngine")
 """The classes of vLLM that start an engine process."""
-_ENDS_BY_ITSELF = re.compile(r"\.(?:collect_env|check_env|env|version|run_batch|utils|bench\w*)(?:\.|$)")
+_ENDS_BY_ITSELF = re.compile(
+    r"\.(?:collect_env|check_env|env|version|run_batch|utils|bench\w*)(?:\.|$)"
+)
 
 
 class Arguments(argparse.Namespace):
@@ -107,7 +109,9 @@ class Engine(Base):
             main_guard.record(type(self).__name__)
         named = map(kwargs.get, ("model", "model_path", "model_name_or_path"))
         first = (each for each in args if isinstance(each, (str, os.PathLike)))
-        _loads(type(self).__name__, next((each for each in (*named, *first) if each is not None), None))
+        _loads(
+            type(self).__name__, next((each for each in (*named, *first) if each is not None), None)
+        )
 
     @classmethod
     def from_engine_args(cls, *args: Any, **kwargs: Any) -> Any:
@@ -122,7 +126,9 @@ class Engine(Base):
 
     @classmethod
     def add_cli_args(cls, parser: Any, *args: Any, **kwargs: Any) -> Any:
-        if not any("--model" in action.option_strings for action in getattr(parser, "_actions", [])):
+        if not any(
+            "--model" in action.option_strings for action in getattr(parser, "_actions", [])
+        ):
             parser.add_argument("--model")
         return parser
 
@@ -151,7 +157,9 @@ def _pipeline(task: Any = None, model: Any = None, **_: Any) -> Any:
 
 def download(repo: Any = None, *args: Any, **kwargs: Any) -> str:
     repo = kwargs.get("repo_id") or kwargs.get("model_id") or repo
-    target = str(kwargs.get("local_dir") or kwargs.get("cache_dir") or os.path.join("/tmp", "downloaded"))  # noqa: S108
+    target = str(
+        kwargs.get("local_dir") or kwargs.get("cache_dir") or os.path.join("/tmp", "downloaded")  # noqa: S108
+    )
     note.record("python", calls.DOWNLOADS, str(repo))
     os.makedirs(target, exist_ok=True)
     return target
@@ -179,7 +187,15 @@ def parts(name: str) -> dict[str, Any]:
             "launch_server": _sglang_launch_server, "ServerArgs": Base,
             "Engine": type("Engine", (Engine,), {}), "prepare_server_args": Parser().parse_args,
         }  # fmt: skip
-    if top in {"transformers", "modelscope", "openmind", "diffusers", "peft", "optimum", "sentence_transformers"}:
+    if top in {
+        "transformers",
+        "modelscope",
+        "openmind",
+        "diffusers",
+        "peft",
+        "optimum",
+        "sentence_transformers",
+    }:
         return {"pipeline": _pipeline, "snapshot_download": download, "__getattr__": _pretrained}
     if top in {"huggingface_hub", "openmind_hub"}:
         return {"snapshot_download": download, "hf_hub_download": download}
@@ -202,7 +218,9 @@ def not_there(module: str) -> str:
         return "No module named vllm.__main__; 'vllm' is a package and cannot be directly executed"
     if module.startswith("vllm.") and not all(module.split(".")):
         return f"No module named {module}"
-    near = module.startswith("vllm.") and difflib.get_close_matches(module, _VLLM_PROGRAMS, 1, _TYPING_ERROR)
+    near = module.startswith("vllm.") and difflib.get_close_matches(
+        module, _VLLM_PROGRAMS, 1, _TYPING_ERROR
+    )
     if not near or module in near:
         return ""
     parts = zip(module.split("."), near[0].split("."), strict=False)

@@ -48,7 +48,10 @@ def dependencies() -> list[str]:
 
 def module_version(module: str) -> str:
     """The value of `module.__version__`."""
-    return str(_image().get("python_versions", {}).get(module) or packages().get(pip_name(module), UNKNOWN_VERSION))
+    return str(
+        _image().get("python_versions", {}).get(module)
+        or packages().get(pip_name(module), UNKNOWN_VERSION)
+    )
 
 
 def pip_name(module: str) -> str:

@@ -145,7 +145,9 @@ def _kind(module: str, name: str, file: str, line: int) -> str:
     for node in ast.walk(_tree(file)):
         if isinstance(node, ast.stmt) and not _covers([node], line):
             continue
-        if isinstance(node, ast.ImportFrom) and any(each.name in {name, "*"} for each in node.names):
+        if isinstance(node, ast.ImportFrom) and any(
+            each.name in {name, "*"} for each in node.names
+        ):
             kinds.add(NAME)
         elif isinstance(node, ast.Import) and any(
             f"{each.name}.".startswith(f"{module}.{name}.") for each in node.names
@@ -172,9 +174,12 @@ def _handler(tree: ast.AST, line: int, kind: str) -> list[ast.stmt] | None:
             if handler is not None:
                 found = None if any(map(_gives_up, handler.body)) else handler.body
         elif isinstance(node, ast.With) and _covers(node.body, line):
-            calls_ = [each.context_expr for each in node.items if isinstance(each.context_expr, ast.Call)]
+            calls_ = [
+                each.context_expr for each in node.items if isinstance(each.context_expr, ast.Call)
+            ]
             if any(
-                _last_name(call.func) == "suppress" and any(_catches(a, kind) for a in call.args) for call in calls_
+                _last_name(call.func) == "suppress" and any(_catches(a, kind) for a in call.args)
+                for call in calls_
             ):
                 found = []
     return found
@@ -203,7 +208,9 @@ def _record_fallback(handler: Sequence[ast.stmt], file: str, lacking: Sequence[s
     for statement in handler:
         if isinstance(statement, ast.Try):
             tried = next(_imported(statement.body), None)
-            inner = next((each.body for each in statement.handlers if _catches(each.type, MODULE)), None)
+            inner = next(
+                (each.body for each in statement.handlers if _catches(each.type, MODULE)), None
+            )
             if tried and inner is not None:
                 _record_fallback(inner, file, [*lacking, ":".join(tried[:2])])
                 continue

@@ -66,7 +66,9 @@ def _files(places: list[str], *, below: bool) -> Iterator[str]:
     for place in places:
         yield place
         for folder, _, names in os.walk(place) if below else ():
-            yield from (f"{folder}/{name}" for name in names if not os.path.islink(f"{folder}/{name}"))
+            yield from (
+                f"{folder}/{name}" for name in names if not os.path.islink(f"{folder}/{name}")
+            )
 
 
 def main() -> int:

@@ -102,7 +102,9 @@ class Finder(importlib.abc.MetaPathFinder):
         if parent and not isinstance(parent, Module) and name != top:
             return None
         if name == top:
-            shipped = importlib.machinery.PathFinder.find_spec(name, earlier_steps.project_folders())
+            shipped = importlib.machinery.PathFinder.find_spec(
+                name, earlier_steps.project_folders()
+            )
             if shipped is not None:
                 return shipped
         known = top in KNOWN or top.lower() in earlier_steps.importable_names()
@@ -138,7 +140,9 @@ def _stub(name: str) -> importlib.machinery.ModuleSpec:
     if "." not in name:
         _make_package(folder)
     is_package = not name.endswith(_PROGRAM)
-    spec = importlib.machinery.ModuleSpec(name, Loader(), origin=f"{folder}/__init__.py", is_package=is_package)
+    spec = importlib.machinery.ModuleSpec(
+        name, Loader(), origin=f"{folder}/__init__.py", is_package=is_package
+    )
     spec.submodule_search_locations = [folder] if is_package else None
     return spec
 

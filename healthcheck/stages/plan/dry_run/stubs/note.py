@@ -50,7 +50,10 @@ def record(kind: str, name: str, *arguments: str, pid: int = 0) -> None:
 
 def _tell(pid: int, kind: str, name: str, arguments: Sequence[str]) -> None:
     """Send one record, in parts that are written whole, and wait until it was read."""
-    data = b"".join(part.encode("utf-8", "surrogateescape") + b"\0" for part in (kind, _here(), name, *arguments))
+    data = b"".join(
+        part.encode("utf-8", "surrogateescape") + b"\0"
+        for part in (kind, _here(), name, *arguments)
+    )
     data = data[: data.rfind(b"\0", 0, RECORD_BYTES) + 1]
     try:
         for at in range(0, len(data), CHUNK_BYTES):

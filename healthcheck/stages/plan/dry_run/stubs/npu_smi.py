@@ -72,7 +72,12 @@ def _list(devices: list[_Device]) -> Iterator[str]:
 
 def _mapping(shown: dict[str, Any], devices: list[_Device]) -> Iterator[str]:
     kind = f"Ascend {shown['name'].removeprefix('Ascend')}"
-    columns = ["NPU ID", "Chip ID", "Chip Logic ID", *(["Chip Phy-ID"] if shown["table"] == "dies" else [])]
+    columns = [
+        "NPU ID",
+        "Chip ID",
+        "Chip Logic ID",
+        *(["Chip Phy-ID"] if shown["table"] == "dies" else []),
+    ]
     yield "".join(f"{column:<31}" for column in columns) + "Chip Name"
     for each in devices:
         numbers = (each.npu, each.chip, *[each.number] * (len(columns) - 2))
@@ -127,8 +132,15 @@ def _chip_name(shown: dict[str, Any]) -> dict[str, str]:
 
 
 _TOPICS: dict[str, Callable[[dict[str, Any]], dict[str, object]]] = {
-    "board": lambda shown: {"Software Version": _VERSION, "Compatibility": "OK", **_chip_name(shown)},
-    "common": lambda shown: {f"{_memory(shown)} Usage Rate(%)": _USED_PERCENT, "Aicore Usage Rate(%)": 0},
+    "board": lambda shown: {
+        "Software Version": _VERSION,
+        "Compatibility": "OK",
+        **_chip_name(shown),
+    },
+    "common": lambda shown: {
+        f"{_memory(shown)} Usage Rate(%)": _USED_PERCENT,
+        "Aicore Usage Rate(%)": 0,
+    },
     "health": lambda _: {"Health": "OK"},
     "memory": lambda shown: {f"{_memory(shown)} Capacity(MB)": shown["memory_mib"]},
     "usages": lambda shown: {

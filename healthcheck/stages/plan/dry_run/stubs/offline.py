@@ -34,7 +34,13 @@ class _Offline:
     _port: int | None = None
     _sent, _address = b"", ("127.0.0.1", 0)
 
-    def __init__(self, family: int = -1, type: int = -1, proto: int = -1, fileno: Any = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        family: int = -1,
+        type: int = -1,  # noqa: A002
+        proto: int = -1,
+        fileno: Any = None,
+    ) -> None:
         really: Any = super()
         if fileno is not None:
             really.__init__(family, type, proto, fileno)
@@ -43,7 +49,9 @@ class _Offline:
             raise _refusal()
         self._other, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
         family = _socket.AF_INET if family == -1 else family
-        really.__init__(family, _socket.SOCK_STREAM if type == -1 else type, max(proto, 0), theirs.detach())
+        really.__init__(
+            family, _socket.SOCK_STREAM if type == -1 else type, max(proto, 0), theirs.detach()
+        )
 
     def bind(self, address: Any) -> None:
         if self._other is None:

@@ -36,7 +36,9 @@ def _socketserver(module: ModuleType) -> None:
 def _asyncio(module: ModuleType) -> None:
     really_create = module.__dict__["BaseEventLoop"].create_server
 
-    async def create_server(self: Any, factory: Any, host: Any = None, port: Any = None, **options: Any) -> Any:
+    async def create_server(
+        self: Any, factory: Any, host: Any = None, port: Any = None, **options: Any
+    ) -> Any:
         if not port:
             return await really_create(self, factory, host, port, **options)
         apps.serve("asyncio", host=host or "", port=port)
@@ -66,7 +68,9 @@ def _socket(module: ModuleType) -> None:
 
     def connect(self: Any, address: Any) -> Any:
         if self.type == module.__dict__["SOCK_DGRAM"] and isinstance(address, tuple):
-            outward.add(self)  # programs connect a UDP socket to learn their own address; nothing is sent
+            outward.add(
+                self
+            )  # programs connect a UDP socket to learn their own address; nothing is sent
             return None
         if isinstance(address, tuple) and str(address[0]) not in _LOCAL:
             raise OSError(101, "Network is unreachable")
@@ -102,7 +106,9 @@ def _subprocess(module: ModuleType) -> None:
     really_run, really_call = module.__dict__["run"], module.__dict__["call"]
 
     def limited(really: Any) -> Any:
-        def start(*words: Any, timeout: float | None = None, env: Any = None, **options: Any) -> Any:
+        def start(
+            *words: Any, timeout: float | None = None, env: Any = None, **options: Any
+        ) -> Any:
             if timeout is not None:
                 env = {**(os.environ if env is None else env), TIME_LIMIT: str(timeout)}
             return really(*words, timeout=timeout, env=env, **options)

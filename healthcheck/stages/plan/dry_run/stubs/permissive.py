@@ -24,7 +24,9 @@ _COMPUTES = {
 def guessed() -> list[str]:
     """The uses for which a program without a server may have needed the real libraries."""
     serving = [
-        name for name in called if re.split(r"[.(]", name)[0] not in _COMPUTES and name != "vllm.SamplingParams"
+        name
+        for name in called
+        if re.split(r"[.(]", name)[0] not in _COMPUTES and name != "vllm.SamplingParams"
     ]
     return called if serving else decided
 
@@ -47,7 +49,9 @@ def _attribute(owner: str, name: str) -> Any:
     """
     if name.startswith("__") and name.endswith("__"):
         raise AttributeError(name)
-    if name[:1].isupper() and name.endswith(("Error", "Exception", "Timeout", "Warning", "Interrupt")):
+    if name[:1].isupper() and name.endswith(
+        ("Error", "Exception", "Timeout", "Warning", "Interrupt")
+    ):
         return type(name, (Exception,), {})
     return Anything(f"{owner}.{name}")
 
@@ -74,7 +78,9 @@ class Anything:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if len(called) < _KEPT:
             called.append(self._name)
-        decorates = len(args) == 1 and not kwargs and isinstance(args[0], (types.FunctionType, type))
+        decorates = (
+            len(args) == 1 and not kwargs and isinstance(args[0], (types.FunctionType, type))
+        )
         return args[0] if decorates else Anything(f"{self._name}()")
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
@@ -138,8 +144,12 @@ class Anything:
     def _other(self, *_: Any) -> Any:
         return Anything(self._name)
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _other
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __or__ = __ror__ = __and__ = __neg__ = __matmul__ = _other
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = (
+        _other
+    )
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __or__ = __ror__ = __and__ = __neg__ = (
+        __matmul__
+    ) = _other
 
 
 class Base:

@@ -13,7 +13,14 @@ if __name__ == "__main__":
     sys.path.insert(0, f"{sys.argv[1]}/lib")
 
 from healthcheck.stages.plan import calls
-from healthcheck.stages.plan.dry_run.stubs import earlier_steps, image, installed, note, programs, wheelhouse
+from healthcheck.stages.plan.dry_run.stubs import (
+    earlier_steps,
+    image,
+    installed,
+    note,
+    programs,
+    wheelhouse,
+)
 from healthcheck.stages.repo import pip_words
 
 SITE = os.path.realpath(f"{sys.argv[1] if len(sys.argv) > 1 else ''}/packages")
@@ -30,7 +37,8 @@ _NEED_SOMETHING = ("install", "download", "wheel", "uninstall")
 _GIVEN_BY_VARIABLES = ("PIP_REQUIREMENT", "PIP_EDITABLE")
 """Variables from which pip reads requirements, besides its arguments."""
 _TABLE = re.compile(
-    r"^\s*\[(?:project\.scripts|tool\.poetry\.scripts)\]\s*$(.*?)(?=^\s*\[|\Z)", re.MULTILINE | re.DOTALL
+    r"^\s*\[(?:project\.scripts|tool\.poetry\.scripts)\]\s*$(.*?)(?=^\s*\[|\Z)",
+    re.MULTILINE | re.DOTALL,
 )
 _LIST = re.compile(r"console_scripts[\"']?\s*[=:](.*?)(?:\]|^\s*$|\Z)", re.MULTILINE | re.DOTALL)
 _SCRIPTS = re.compile(r"^\[console_scripts\]\s*$(.*?)(?=^\[|\Z)", re.MULTILINE | re.DOTALL)
@@ -97,7 +105,11 @@ def _finds_all(command: str, arguments: list[str]) -> bool:
     """Record the requirements that pip does not find without an index; False if pip certainly fails."""
     for each in wheelhouse.missing(command, arguments):
         note.record(
-            "python", calls.WITHOUT_INDEX, each.package, calls.CERTAIN if each.certain else "", *each.folders
+            "python",
+            calls.WITHOUT_INDEX,
+            each.package,
+            calls.CERTAIN if each.certain else "",
+            *each.folders,
         )
         if each.certain:
             version = f"the requirement {each.package} (from versions: none)"
@@ -149,7 +161,9 @@ def _of_wheel(place: str) -> list[str]:
     """The names of a wheel's programs. What they do is unknown, as the wheel is not installed."""
     try:
         with zipfile.ZipFile(place) as wheel:
-            listed = next((each for each in wheel.infolist() if each.filename.endswith(_ENTRY_POINTS)), None)
+            listed = next(
+                (each for each in wheel.infolist() if each.filename.endswith(_ENTRY_POINTS)), None
+            )
             if listed is None or listed.file_size > _FILE_BYTES:
                 return []
             text = wheel.read(listed).decode("utf-8", "replace")

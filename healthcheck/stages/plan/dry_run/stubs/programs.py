@@ -23,7 +23,9 @@ def package_name(word: str) -> str:
 
 def of_package(package: str, table: str) -> tuple[str, ...]:
     """The programs of a package. One that is in no table has a program of its own name, which may not exist."""
-    own = dict.fromkeys(name for name in (package, package.replace("_", "-")) if _PROGRAM.fullmatch(name))
+    own = dict.fromkeys(
+        name for name in (package, package.replace("_", "-")) if _PROGRAM.fullmatch(name)
+    )
     return _programs(table).get(package.lower().replace("_", "-"), tuple(own))
 
 

@@ -33,11 +33,24 @@ _TOOL_MODULES = {
     "pip", "ensurepip", "poetry", "pipx", "wheel", "build", "ray", "huggingface_hub", "modelscope", "nltk",
     "spacy", "pre_commit", "setuptools",
 }  # fmt: skip
-_LAUNCH_MODULES = {"torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch"}
+_LAUNCH_MODULES = {
+    "torch.distributed.run",
+    "torch.distributed.launch",
+    "accelerate.commands.launch",
+}
 _SUPERVISORD = "supervisor.supervisord"
 _KIT = sys.argv[1]
 _LAUNCHERS = {"torchrun", "accelerate", "deepspeed", "msrun"}
-_APP_SERVERS = {"uvicorn", "gunicorn", "hypercorn", "fastapi", "flask", "granian", "daphne", "waitress-serve"}
+_APP_SERVERS = {
+    "uvicorn",
+    "gunicorn",
+    "hypercorn",
+    "fastapi",
+    "flask",
+    "granian",
+    "daphne",
+    "waitress-serve",
+}
 _NOT_SHOWN = (os.path.dirname(__file__), "<frozen runpy>")
 _WITH_VALUE = {"-W", "-X", "--check-hash-based-pycs"}
 _ASKS = {"-h", "--help", "--version", "-v"}
@@ -80,7 +93,12 @@ def _say(kind: type[BaseException], problem: BaseException, traced: TracebackTyp
 
 def _tell_what_was_guessed(problem: BaseException | None) -> None:
     """Record that a program may have ended because a library was not the real one."""
-    expected: tuple[type[BaseException], ...] = (FileNotFoundError, KeyError, SystemExit, KeyboardInterrupt)
+    expected: tuple[type[BaseException], ...] = (
+        FileNotFoundError,
+        KeyError,
+        SystemExit,
+        KeyboardInterrupt,
+    )
     expected += (ImportError, AttributeError) if imports.refused else (ModuleNotFoundError,)
     names = permissive.guessed() or (["a library"] if permissive.is_about_a_stub(problem) else [])
     if names and not isinstance(problem, expected):
@@ -91,7 +109,11 @@ def _tell_what_was_guessed(problem: BaseException | None) -> None:
 def _pose_as_python(kit: str, invoked: str) -> None:
     """Imitate the real interpreter, so that programs started with sys.executable are recorded, too."""
     place = invoked if os.path.basename(invoked).startswith("python") else "python3"
-    found = place if "/" in place else next((p for p in _search_path(place) if os.access(p, os.X_OK)), place)
+    found = (
+        place
+        if "/" in place
+        else next((p for p in _search_path(place) if os.access(p, os.X_OK)), place)
+    )
     sys.executable = os.path.abspath(found)
     sys._base_executable = sys.executable  # type: ignore[attr-defined]  # noqa: SLF001 - multiprocessing reads it
     for entry in reversed(os.environ.get("PYTHONPATH", "").split(":")):
@@ -133,13 +155,17 @@ def _interpreter(name: str, arguments: list[str]) -> None:
     else:
         option = "-"
     if not os.path.isdir(option):
-        _search_first("" if option == "-" else os.path.dirname(os.path.realpath(option)), given[:-1])
+        _search_first(
+            "" if option == "-" else os.path.dirname(os.path.realpath(option)), given[:-1]
+        )
     return _script(option, arguments)
 
 
 def _search_first(folder: str, options: Sequence[str]) -> None:
     """Put a folder first on the search path, unless the options or PYTHONSAFEPATH forbid it."""
-    letters = "".join(each.partition("X")[0].partition("W")[0] for each in options if not each.startswith("--"))
+    letters = "".join(
+        each.partition("X")[0].partition("W")[0] for each in options if not each.startswith("--")
+    )
     if not {"P", "I"} & set(letters) and not os.environ.get("PYTHONSAFEPATH"):
         sys.path.insert(0, folder)
 
@@ -149,9 +175,15 @@ def _script(path: str, arguments: list[str]) -> None:
         return _text(sys.stdin.read(), "<stdin>", [path, *arguments])
     sys.argv = [path, *arguments]
     if not os.path.exists(path):
-        print(f"{sys.executable}: can't open file '{os.path.abspath(path)}': [Errno 2]", file=sys.stderr)
+        print(
+            f"{sys.executable}: can't open file '{os.path.abspath(path)}': [Errno 2]",
+            file=sys.stderr,
+        )
         sys.exit(2)
-    if os.path.basename(os.path.realpath(path)) in {"server.sh", "vllm.py"}:  # python3 $(which vllm) serve …
+    if os.path.basename(os.path.realpath(path)) in {
+        "server.sh",
+        "vllm.py",
+    }:  # python3 $(which vllm) serve …
         note.serve(os.path.basename(path), arguments)
     runpy.run_path(path, run_name="__main__")
     return None
@@ -181,7 +213,9 @@ def _module(name: str, module: str, arguments: list[str]) -> None:
     elif not local and (said := engines.not_there(module)):
         print(f"{sys.executable}: {said}", file=sys.stderr)
         sys.exit(1)
-    elif not local and (top in _TOOL_MODULES or (engines.serves(module) and _ASKS & set(arguments))):
+    elif not local and (
+        top in _TOOL_MODULES or (engines.serves(module) and _ASKS & set(arguments))
+    ):
         note.record("exec", name, "-m", module, *arguments)
         if module == "pip" and pip.run(arguments, sys.executable):
             sys.exit(1)
@@ -200,7 +234,9 @@ def _supervisord(arguments: list[str]) -> None:
         sys.exit(1)
     stub = f"{os.path.dirname(__file__)}/supervisord.py"
     python = f"{_KIT}/py/bin/python3"
-    os.execv(python, [python, "-I", "-S", "-B", "-X", "utf8", stub, _KIT, "supervisord", *arguments])  # noqa: S606
+    os.execv(  # noqa: S606
+        python, [python, "-I", "-S", "-B", "-X", "utf8", stub, _KIT, "supervisord", *arguments]
+    )
 
 
 def _launch(name: str, arguments: list[str]) -> None:
@@ -221,7 +257,10 @@ def _app_server(name: str, arguments: list[str]) -> None:
     if {"-h", "--help", "--version", "--check-config"} & set(arguments):
         return
     sys.path.insert(0, os.getcwd())
-    folder = next((value for key, value in itertools.pairwise(arguments) if key in {"--app-dir", "--chdir"}), "")
+    folder = next(
+        (value for key, value in itertools.pairwise(arguments) if key in {"--app-dir", "--chdir"}),
+        "",
+    )
     if folder:
         sys.path.insert(0, folder)
     arguments = webservers.complete(name, arguments)

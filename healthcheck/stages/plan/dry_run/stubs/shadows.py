@@ -15,7 +15,9 @@ from healthcheck.stages.plan.dry_run.stubs import image, note
 
 _KIT = sys.argv[1] if len(sys.argv) > 1 else ""
 _FILE_BYTES, _MOST_FILES, _MOST_RECORDS = 256 * 1024, 5000, 12
-_PROVIDES_MORE = re.compile(r"\bimport \*|__getattr__|__path__|\bsys\.modules\b|\bimportlib\b|\bexec\(|\bglobals\(")
+_PROVIDES_MORE = re.compile(
+    r"\bimport \*|__getattr__|__path__|\bsys\.modules\b|\bimportlib\b|\bexec\(|\bglobals\("
+)
 """Code whose names and submodules a syntax tree does not have."""
 _BINARIES = (".so", ".pyd")
 
@@ -47,7 +49,9 @@ def _record(certain: Mapping[str, Sequence[str]], possible: Iterable[str]) -> No
                 reported.add(name)
                 kind = calls.CERTAIN if name in certain else ""
                 lacking = _lacking(path, known[name])
-                note.record("python", calls.SHADOWS, name, _shipped(path), _origin(folder), kind, *lacking)
+                note.record(
+                    "python", calls.SHADOWS, name, _shipped(path), _origin(folder), kind, *lacking
+                )
 
 
 def _folders() -> list[str]:
@@ -78,7 +82,12 @@ def _modules(folder: str, known: Mapping[str, object]) -> Iterator[tuple[str, st
     yield from ((name, f"{folder}/{name}/__init__.py") for name in sorted(packages & known.keys()))
     for entry in entries:
         name, suffix = os.path.splitext(entry)
-        if suffix == ".py" and name in known and name not in packages and os.path.isfile(f"{folder}/{entry}"):
+        if (
+            suffix == ".py"
+            and name in known
+            and name not in packages
+            and os.path.isfile(f"{folder}/{entry}")
+        ):
             yield name, f"{folder}/{entry}"
 
 
@@ -117,7 +126,8 @@ def _has_module(folder: str, name: str) -> bool:
     except OSError:
         return True
     return any(
-        entry in {name, f"{name}.py"} or (entry.startswith(f"{name}.") and entry.endswith(_BINARIES))
+        entry in {name, f"{name}.py"}
+        or (entry.startswith(f"{name}.") and entry.endswith(_BINARIES))
         for entry in entries
     )
 

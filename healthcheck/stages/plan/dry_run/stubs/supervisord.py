@@ -52,7 +52,9 @@ def main(arguments: list[str]) -> None:
     try:
         path = _path(_value(arguments, "-c", "--configuration"))
         config = _read(path)
-        stays = bool({"-n", "--nodaemon"} & set(arguments)) or _is_true(config, "supervisord", "nodaemon", "false")
+        stays = bool({"-n", "--nodaemon"} & set(arguments)) or _is_true(
+            config, "supervisord", "nodaemon", "false"
+        )
         programs = list(_programs(config, os.path.dirname(os.path.abspath(path))))
     except _ConfigError as error:
         print(f"Error: {error}\nFor help, use supervisord -h", file=sys.stderr)
@@ -122,15 +124,26 @@ def _programs(
     names.sort(key=lambda each: int(config.get(each, "priority", fallback="999")))
     for section in names[:_MOST_PROGRAMS]:
         if not config.has_option(section, "command"):
-            raise _ConfigError(f"program section {section} does not specify a command in section '{section}'")
+            raise _ConfigError(
+                f"program section {section} does not specify a command in section '{section}'"
+            )
         known = {f"ENV_{name}": value for name, value in os.environ.items()}
-        known |= {"here": here, "program_name": section.partition(":")[2], "group_name": "", "process_num": "0"}
+        known |= {
+            "here": here,
+            "program_name": section.partition(":")[2],
+            "group_name": "",
+            "process_num": "0",
+        }
         own = _environment(
-            _expanded(config.get(section, "environment", fallback=""), section, "environment", known)
+            _expanded(
+                config.get(section, "environment", fallback=""), section, "environment", known
+            )
         )
         known |= {f"ENV_{name}": value for name, value in own.items()}
         text = _expanded(config.get(section, "command"), section, "command", known)
-        folder = _expanded(config.get(section, "directory", fallback=""), section, "directory", known)
+        folder = _expanded(
+            config.get(section, "directory", fallback=""), section, "directory", known
+        )
         shows = config.get(section, "stdout_logfile", fallback="").strip() in _STANDARD_OUTPUT
         if _is_true(config, section, "autostart", "true"):
             try:

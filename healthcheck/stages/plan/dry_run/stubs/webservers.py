@@ -26,14 +26,26 @@ def complete(name: str, arguments: list[str]) -> list[str]:
 def target(name: str, arguments: list[str]) -> str:
     """The application as "module:attribute" or "module"; "" if there is none."""
     if name == "flask":
-        return _of_file(_value(arguments, "-A", "--app") or os.environ.get("FLASK_APP", ""), ("wsgi.py", "app.py"))
+        return _of_file(
+            _value(arguments, "-A", "--app") or os.environ.get("FLASK_APP", ""),
+            ("wsgi.py", "app.py"),
+        )
     if name == "fastapi":
-        words = [word for word in arguments if not word.startswith("-") and word not in {"run", "dev"}]
+        words = [
+            word for word in arguments if not word.startswith("-") and word not in {"run", "dev"}
+        ]
         path = next((word for word in words if word.endswith(".py")), "")
         attribute = _value(arguments, "--app")
         usual = ("main.py", "app.py", "api.py", "app/main.py", "app/app.py", "app/api.py")
         return _of_file(f"{path}:{attribute}" if path and attribute else path, usual)
-    return next((word for word in arguments if ":" in word and not word.startswith("-") and word[0].isalpha()), "")
+    return next(
+        (
+            word
+            for word in arguments
+            if ":" in word and not word.startswith("-") and word[0].isalpha()
+        ),
+        "",
+    )
 
 
 def _value(arguments: list[str], *options: str) -> str:
@@ -62,7 +74,9 @@ def _configuration(given: str) -> dict[str, Any]:
     if os.path.exists(path):
         return runpy.run_path(path)
     if given:
-        print(f"Error: '{path}' doesn't exist: No such file or directory: '{path}'", file=sys.stderr)
+        print(
+            f"Error: '{path}' doesn't exist: No such file or directory: '{path}'", file=sys.stderr
+        )
         sys.exit(1)
     return {}
 

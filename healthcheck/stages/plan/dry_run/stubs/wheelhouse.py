@@ -13,10 +13,21 @@ from healthcheck.stages.repo import pip_words
 _FILE_BYTES, _DEEPEST, _MOST_FILES = 256 * 1024, 8, 10_000
 _TRUE = {"1", "y", "yes", "t", "true", "on"}
 """Values of a variable such as PIP_NO_INDEX that switch the option on. Source: pip's strtobool."""
-_IGNORE_INSTALLED = {"--force-reinstall", "--ignore-installed", "-I", "--target", "--root", "--prefix"}
+_IGNORE_INSTALLED = {
+    "--force-reinstall",
+    "--ignore-installed",
+    "-I",
+    "--target",
+    "--root",
+    "--prefix",
+}
 _WITH_PIP = {"pip", "setuptools", "wheel"}
-_REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*(?P<rest>(?:[<>=!~(;].*)?)$")
-_DISTRIBUTION = re.compile(r"(?P<name>.+?)-\d[^-]*(?:-.+\.whl|\.whl|\.tar\.gz|\.tgz|\.tar\.bz2|\.tar\.xz|\.zip)")
+_REQUIREMENT = re.compile(
+    r"(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*(?P<rest>(?:[<>=!~(;].*)?)$"
+)
+_DISTRIBUTION = re.compile(
+    r"(?P<name>.+?)-\d[^-]*(?:-.+\.whl|\.whl|\.tar\.gz|\.tgz|\.tar\.bz2|\.tar\.xz|\.zip)"
+)
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _SEPARATORS = re.compile(r"[-_.]+")
 
@@ -102,7 +113,9 @@ def _distributions(folder: str) -> Iterator[str]:
     """The packages of the wheels and archives in a folder; of one file, if it is a file."""
     place = _path(folder)
     try:
-        names = os.listdir(place)[:_MOST_FILES] if os.path.isdir(place) else [os.path.basename(place)]
+        names = (
+            os.listdir(place)[:_MOST_FILES] if os.path.isdir(place) else [os.path.basename(place)]
+        )
     except OSError:
         return
     for name in names:
@@ -113,7 +126,11 @@ def _distributions(folder: str) -> Iterator[str]:
 def _installed() -> frozenset[str]:
     """The packages that the image has, or that an earlier step installs."""
     known = {*image.packages(), *image.dependencies(), *_WITH_PIP}
-    earlier = {name for cwd, words in earlier_steps.installations() for name in earlier_steps.packages(cwd, words)}
+    earlier = {
+        name
+        for cwd, words in earlier_steps.installations()
+        for name in earlier_steps.packages(cwd, words)
+    }
     return frozenset(map(_normal, known | earlier))
 
 

@@ -30,34 +30,49 @@ _VARIABLE = re.compile(r"os\.environ/(\w+)")
 _CHAT = "/chat/completions"
 
 
-def read(options: Mapping[str, str], texts: Mapping[str, str], environment: Mapping[str, str]) -> Front:
+def read(
+    options: Mapping[str, str], texts: Mapping[str, str], environment: Mapping[str, str]
+) -> Front:
     """Read the route of a recorded LiteLLM from its options and its configuration file."""
     name = options.get("config", "")
     if not name:
-        given: dict[str, JsonValue] = {"model": options.get("model"), "api_base": options.get("api-base")}
+        given: dict[str, JsonValue] = {
+            "model": options.get("model"),
+            "api_base": options.get("api-base"),
+        }
         return Front(kind="litellm", targets=(_target("", given, ""),))
     if name not in texts:
-        return Front(kind="litellm", unknown=msg("its configuration {name} was not recorded", name=name))
+        return Front(
+            kind="litellm", unknown=msg("its configuration {name} was not recorded", name=name)
+        )
     try:
         data = _expanded(yaml_text.load(texts[name]), environment)
     except KitError as error:
-        return Front(kind="litellm", unknown=msg("{name} cannot be read: {error}", name=name, error=error))
+        return Front(
+            kind="litellm", unknown=msg("{name} cannot be read: {error}", name=name, error=error)
+        )
     return _of_file(name, texts[name], data)
 
 
-def key(options: Mapping[str, str], texts: Mapping[str, str], environment: Mapping[str, str]) -> str:
+def key(
+    options: Mapping[str, str], texts: Mapping[str, str], environment: Mapping[str, str]
+) -> str:
     """What sets LiteLLM's master key, which every request then needs ("master_key" in the file); "" for no key."""
     if _general(options, texts, environment).get(KEY_SETTING):
         return KEY_SETTING
     return KEY_VARIABLE if environment.get(KEY_VARIABLE) else ""
 
 
-def doubt(options: Mapping[str, str], texts: Mapping[str, str], environment: Mapping[str, str]) -> str:
+def doubt(
+    options: Mapping[str, str], texts: Mapping[str, str], environment: Mapping[str, str]
+) -> str:
     """Why LiteLLM may refuse to start; "" for no reason."""
     allowed = _general(options, texts, environment).get(_PERMISSION)
     if allowed is True or environment.get(WITHOUT_KEY, "").lower() in {"true", "1"}:
         return ""
-    return msg("without a master key, LiteLLM 1.108.7 refuses to start; with one, it answers no request without it")
+    return msg(
+        "without a master key, LiteLLM 1.108.7 refuses to start; with one, it answers no request without it"
+    )
 
 
 def _general(
@@ -88,14 +103,23 @@ def _mapping(value: JsonValue | Mapping[str, JsonValue], name: str) -> Mapping[s
 def _of_file(name: str, text: str, data: JsonValue) -> Front:
     """The route of the model that the service requests: a target for each entry of model_list with its name."""
     if not isinstance(data, dict) or "include" in data or data.get("environment_variables"):
-        return Front(kind="litellm", unknown=msg("{name} is not one plain mapping", name=name), where=name)
+        return Front(
+            kind="litellm", unknown=msg("{name} is not one plain mapping", name=name), where=name
+        )
     listed = data.get("model_list")
-    entries = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    entries = (
+        [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    )
     entries = [each for each in entries if isinstance(each.get("model_name"), str)]
     if not entries:
         problem = msg("{name} lists no model in model_list", name=name)
         line = f"model_name: os.environ/{contract.MODEL_PATH_VARIABLE}"
-        return Front(kind="litellm", problem=problem, fix=msg("write in model_list: {line}", line=line), where=name)
+        return Front(
+            kind="litellm",
+            problem=problem,
+            fix=msg("write in model_list: {line}", line=line),
+            where=name,
+        )
     targets = [
         _target(str(each["model_name"]), _mapping(each, "litellm_params"), _place(name, text, each))
         for each in entries
@@ -127,13 +151,15 @@ def _target(name: str, parameters: Mapping[str, JsonValue], where: str) -> Targe
     unfollowed = Target(host="", port=None, path="", name=name, where=where)
     if provider not in _FOLLOWED or not slash:
         return replace(
-            unfollowed, unknown=msg("its model “{model}” has another provider than openai/", model=model)
+            unfollowed,
+            unknown=msg("its model “{model}” has another provider than openai/", model=model),
         )
     if not base.startswith(("http://", "https://")):
         return replace(unfollowed, unknown=msg("it has no api_base with http://"))
     if "*" in rest and rest != name:
         return replace(
-            unfollowed, unknown=msg("its model “{model}” has another wildcard than its name", model=model)
+            unfollowed,
+            unknown=msg("its model “{model}” has another wildcard than its name", model=model),
         )
     parts = urlsplit(base)
     try:

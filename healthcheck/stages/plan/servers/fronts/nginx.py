@@ -72,7 +72,9 @@ def read(argv: Sequence[str], cwd: str, texts: Mapping[str, str]) -> Reading:
     return replace(reading, front=Front(kind="nginx", problem=problem, fix=fix))
 
 
-def _read_file(named: str | None, prefix: str | None, cwd: str, texts: Mapping[str, str]) -> Reading:
+def _read_file(
+    named: str | None, prefix: str | None, cwd: str, texts: Mapping[str, str]
+) -> Reading:
     path = posixpath.normpath(posixpath.join(cwd, prefix or "", named or DEFAULT_CONFIGURATION))
     files = {posixpath.normpath(posixpath.join(cwd, name)): text for name, text in texts.items()}
     if path not in files:
@@ -82,7 +84,8 @@ def _read_file(named: str | None, prefix: str | None, cwd: str, texts: Mapping[s
         whole = parse(path, files)
     except NginxError as error:
         return Reading(
-            listener=None, front=Front(kind="nginx", unknown=msg("of its configuration: {error}", error=error))
+            listener=None,
+            front=Front(kind="nginx", unknown=msg("of its configuration: {error}", error=error)),
         )
     return _route(whole)
 
@@ -109,7 +112,9 @@ def _route(whole: Directive) -> Reading:
     ]
     if not heard:
         problem = msg("no server block of its configuration listens anywhere")
-        fix = msg("write a server block with {line} in the block http", line=f"listen {contract.PORT};")
+        fix = msg(
+            "write a server block with {line} in the block http", line=f"listen {contract.PORT};"
+        )
         return Reading(listener=None, front=Front(kind="nginx", problem=problem, fix=fix))
     ours = [each for each in heard if each[0].port == contract.PORT]
     if not ours:
@@ -117,7 +122,12 @@ def _route(whole: Directive) -> Reading:
     listener, block, part = next((each for each in ours if each[0].is_default), ours[0])
     if listener.tls:
         problem = msg("it answers no plain HTTP request: listen {port} ssl", port=contract.PORT)
-        front = Front(kind="nginx", problem=problem, fix=msg("remove ssl from that line"), where=listener.place)
+        front = Front(
+            kind="nginx",
+            problem=problem,
+            fix=msg("remove ssl from that line"),
+            where=listener.place,
+        )
     elif part.name == "stream":
         front = _stream_route(part, block)
     else:
@@ -130,14 +140,17 @@ def _refused(whole: Directive) -> Front | None:
     misplaced = next((each for each in whole.block if each.name in _INSIDE_HTTP), None)
     if misplaced is not None:
         problem = msg(
-            'nginx does not start: “"{directive}" directive is not allowed here”', directive=misplaced.name
+            'nginx does not start: “"{directive}" directive is not allowed here”',
+            directive=misplaced.name,
         )
         fix = msg("write {line} around it", line="events { } http { … }")
         return Front(kind="nginx", problem=problem, fix=fix, where=misplaced.place)
     if not whole.all("events"):
         problem = msg('nginx does not start: “no "events" section in configuration”')
         return Front(
-            kind="nginx", problem=problem, fix=msg("write above the block http: {line}", line="events { }")
+            kind="nginx",
+            problem=problem,
+            fix=msg("write above the block http: {line}", line="events { }"),
         )
     return None
 
@@ -164,8 +177,12 @@ def _listeners(block: Directive) -> Iterator[Listener]:
 def _stream_route(part: Directive, block: Directive) -> Front:
     passes = block.all("proxy_pass")
     if not passes or not passes[0].words or "$" in passes[0].words[0]:
-        return Front(kind="nginx", unknown=msg("its stream has no fixed proxy_pass"), where=block.place)
-    goal = Target(host=passes[0].words[0], port=None, path=contract.CHAT_PATH, where=passes[0].place)
+        return Front(
+            kind="nginx", unknown=msg("its stream has no fixed proxy_pass"), where=block.place
+        )
+    goal = Target(
+        host=passes[0].words[0], port=None, path=contract.CHAT_PATH, where=passes[0].place
+    )
     return _with_upstream(part, goal)
 
 
@@ -175,7 +192,9 @@ def _http_route(part: Directive, block: Directive) -> Front:
         return location
     surroundings = (part, block, location) if location is not None else (part, block)
     passes = location.all("proxy_pass") if location is not None else ()
-    deciding = next((each for where in surroundings for each in where.block if each.name in _DECIDES), None)
+    deciding = next(
+        (each for where in surroundings for each in where.block if each.name in _DECIDES), None
+    )
     if deciding is not None:
         unknown = msg(
             "{place} has “{directive}”, which the kit does not follow",
@@ -201,7 +220,9 @@ def _passed(part: Directive, location: Directive, proxy_pass: Directive, *, keye
     url = proxy_pass.words[0] if proxy_pass.words else ""
     if "$" in url or not url.startswith(("http://", "https://")):
         unknown = msg(
-            "{place} passes to {url}, which is found out at each request", place=proxy_pass.place, url=url
+            "{place} passes to {url}, which is found out at each request",
+            place=proxy_pass.place,
+            url=url,
         )
         return Front(kind="nginx", unknown=unknown, where=proxy_pass.place)
     parts = urlsplit(url)
@@ -213,7 +234,12 @@ def _passed(part: Directive, location: Directive, proxy_pass: Directive, *, keye
         unknown = msg("{place} passes to a socket file", place=proxy_pass.place)
         return Front(kind="nginx", unknown=unknown, where=proxy_pass.place)
     goal = Target(
-        host=host_and_port, port=None, path=path, tls=parts.scheme == "https", keyed=keyed, where=proxy_pass.place
+        host=host_and_port,
+        port=None,
+        path=path,
+        tls=parts.scheme == "https",
+        keyed=keyed,
+        where=proxy_pass.place,
     )
     return _with_upstream(part, goal)
 
@@ -223,13 +249,17 @@ def _with_upstream(part: Directive, goal: Target) -> Front:
     upstream = next((each for each in part.all("upstream") if each.words[:1] == (goal.host,)), None)
     default = None if part.name == "stream" else 443 if goal.tls else _DEFAULT_PORT
     if upstream is None:
-        return Front(kind="nginx", targets=(_addressed(goal, goal.host, default),), where=goal.where)
+        return Front(
+            kind="nginx", targets=(_addressed(goal, goal.host, default),), where=goal.where
+        )
     targets = []
     for server in upstream.all("server"):
         address, options = server.words[0] if server.words else "", server.words[1:]
         if address.startswith("unix:") or "resolve" in options:
             unknown = msg(
-                "{place} has a server that the kit does not follow: {address}", place=server.place, address=address
+                "{place} has a server that the kit does not follow: {address}",
+                place=server.place,
+                address=address,
             )
             return Front(kind="nginx", unknown=unknown, where=server.place)
         if "down" not in options:
@@ -266,7 +296,9 @@ def _location(block: Directive, path: str) -> Directive | Front | None:
     for location in patterns if not final else []:
         matches = _matches(location, path)
         if matches is None:
-            unknown = msg("{place} has a pattern that the kit does not follow", place=location.place)
+            unknown = msg(
+                "{place} has a pattern that the kit does not follow", place=location.place
+            )
             return Front(kind="nginx", unknown=unknown, where=location.place)
         if matches:
             return location
@@ -277,7 +309,11 @@ def _location(block: Directive, path: str) -> Directive | Front | None:
 
 def _matches(location: Directive, path: str) -> bool | None:
     pattern = location.words[-1]
-    if len(pattern) > _PLAIN_CHARACTERS or not _PLAIN_PATTERN.fullmatch(pattern) or pattern.count(".*") > 2:
+    if (
+        len(pattern) > _PLAIN_CHARACTERS
+        or not _PLAIN_PATTERN.fullmatch(pattern)
+        or pattern.count(".*") > 2
+    ):
         return None
     flags = re.IGNORECASE if location.words[0] == "~*" else 0
     return re.search(pattern, path, flags) is not None

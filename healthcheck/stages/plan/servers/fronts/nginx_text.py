@@ -77,10 +77,14 @@ class _Reader:
         block, rest = self._block(tokens, 0, path, depth)
         if rest != len(tokens):
             place = f"{posixpath.basename(path)}:{tokens[rest].line}"
-            raise NginxError(msg("unexpected {sign} in {place}", sign=tokens[rest].text, place=place))
+            raise NginxError(
+                msg("unexpected {sign} in {place}", sign=tokens[rest].text, place=place)
+            )
         return block
 
-    def _block(self, tokens: Sequence[_Token], at: int, path: str, depth: int) -> tuple[tuple[Directive, ...], int]:
+    def _block(
+        self, tokens: Sequence[_Token], at: int, path: str, depth: int
+    ) -> tuple[tuple[Directive, ...], int]:
         """The directives up to the end of the block, and the position of its end."""
         if depth > MAX_DEPTH:
             raise NginxError(msg("more than {limit} blocks are inside each other", limit=MAX_DEPTH))
@@ -106,17 +110,26 @@ class _Reader:
             if token.text == "{":
                 inside, at = self._block(tokens, at + 1, path, depth + 1)
                 if at == len(tokens):
-                    raise NginxError(msg("no {sign} ends the block of {place}", sign="}", place=place))
+                    raise NginxError(
+                        msg("no {sign} ends the block of {place}", sign="}", place=place)
+                    )
             at += 1
             if words[0] == "include" and len(words) > 1:
                 found += self._included(words[1], path, depth)
             else:
-                found.append(Directive(name=words[0], words=tuple(words[1:]), block=inside, place=place))
+                found.append(
+                    Directive(name=words[0], words=tuple(words[1:]), block=inside, place=place)
+                )
             words = []
         if words:
             place = f"{posixpath.basename(path)}:{line}"
             raise NginxError(
-                msg("no {sign} ends “{words}” in {place}", sign=";", words=" ".join(words)[:_QUOTED], place=place)
+                msg(
+                    "no {sign} ends “{words}” in {place}",
+                    sign=";",
+                    words=" ".join(words)[:_QUOTED],
+                    place=place,
+                )
             )
         return tuple(found), at
 
