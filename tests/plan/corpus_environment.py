@@ -14,6 +14,9 @@ def _setting(assignments: str, after: str = SERVE) -> str:
 
 
 WRONG_ENVIRONMENT: tuple[Case, ...] = (
+    case("allocator-with-two-minds", _setting("PYTORCH_NPU_ALLOC_CONF=expandable_segments:True,max_split_size_mb:256"),
+         {"plan/ascend-environment": "warn"}, says="torch_npu refuses them together",
+         fix="write export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True"),
     case("keep-alive-with-a-unit", _setting("VLLM_HTTP_TIMEOUT_KEEP_ALIVE=5s"), {READ: "fail"},
          says="VLLM_HTTP_TIMEOUT_KEEP_ALIVE=5s", fix="write VLLM_HTTP_TIMEOUT_KEEP_ALIVE=5"),
     case("switch-in-words", _setting("VLLM_DISABLE_LOG_LOGO=true"), {READ: "fail"},
@@ -77,6 +80,7 @@ WRONG_ENVIRONMENT: tuple[Case, ...] = (
         """), {PLACED: "warn", "plan/engine-installed": "warn", "plan/self-contained": "warn"}),
 )  # fmt: skip
 RIGHT_ENVIRONMENT: tuple[Case, ...] = (
+    case("allocator-without-segments", _setting("PYTORCH_NPU_ALLOC_CONF=max_split_size_mb:256,expandable_segments:False")),
     case("recipe-for-one-npu", bash(f"""
         export VLLM_USE_V1=1
         export TASK_QUEUE_ENABLE=1

@@ -158,6 +158,21 @@ WRONG_FRONTS: tuple[Case, ...] = (
             async def pass_on(path): ...
             uvicorn.run(app, host="0.0.0.0", port=8000)
             """}, says="which routes uvicorn offers"),
+    case("front-own-program", bash("""
+        cd "$(dirname "$0")"
+        vllm serve "$MODEL_PATH" --host 127.0.0.1 --port 8001 &
+        exec python3 front.py
+        """), {"plan/chat-api": "unsettled", "plan/served-name": "warn"}, files={"front.py": """
+            import requests, uvicorn
+            from fastapi import FastAPI, Request
+            app = FastAPI()
+
+            @app.post("/v1/chat/completions")
+            async def chat(request: Request):
+                return requests.post("http://127.0.0.1:8001/v1/chat/completions", json=await request.json()).json()
+
+            uvicorn.run(app, host="0.0.0.0", port=8000)
+            """}, says="whether it passes on streams is unknown"),
     litellm_beside("name", "qwen", FRONT, says="'qwen'"),
     litellm("name", FRONT, model_name="qwen", says="'qwen'", fix="os.environ/MODEL_PATH"),
     litellm("no-v1", FRONT, base="http://127.0.0.1:8001", says="as /chat/completions", fix="api_base: http://127.0.0.1:8001/v1"),

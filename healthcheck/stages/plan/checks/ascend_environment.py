@@ -43,6 +43,9 @@ _PATHS = {
 _OF_CANN = re.compile(r"/Ascend/|\bcann\b|\bASCEND_", re.IGNORECASE)
 _GPU_DEVICES, _NPU_DEVICES = "CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES"
 _VERSION = "VLLM_VERSION"
+_ALLOCATOR = "PYTORCH_NPU_ALLOC_CONF"
+_WITHOUT_SEGMENTS = {"max_split_size_mb", "garbage_collection_threshold"}
+"""Settings of the allocator that cannot be combined with expandable segments."""
 _PLATFORM_PLUGIN = "ascend"
 """vllm-ascend's entry point in the group vllm.platform_plugins."""
 
@@ -63,6 +66,8 @@ def ascend_environment(plan: LaunchPlan) -> Findings:
     - A VLLM_ASCEND_ variable that the chosen release (--stack) does not read. Since 0.27.1rc1 most of them are keys
       of --additional-config.
     - VLLM_VERSION with another release than that of vLLM: vllm-ascend then takes the code for that one.
+    - PYTORCH_NPU_ALLOC_CONF with expandable_segments:True beside max_split_size_mb or
+      garbage_collection_threshold: torch_npu refuses them together.
     - set_env.sh sourced under `set -u`, or by a shell that is not bash.
 
     Example:
@@ -94,6 +99,32 @@ def ascend_environment(plan: LaunchPlan) -> Findings:
         yield from _devices_of_a_gpu(plan, server)
         yield from _unread(plan, server)
         yield from _other_version(plan, server)
+        yield from _allocator(plan, server)
+
+
+def _allocator(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
+    """Settings of torch_npu's allocator that exclude each other.
+
+    Source: a note in vllm_ascend/platform.py (pull request 5855), which leaves expandable segments
+    out where one of the others is set.
+    """
+    value = server.env.get(_ALLOCATOR, "")[:400]
+    settings = [part.strip() for part in value.split(",") if part.strip()]
+    names = {part.partition(":")[0].strip() for part in settings}
+    excluded = sorted(names & _WITHOUT_SEGMENTS)
+    if "expandable_segments:true" not in value.replace(" ", "").lower() or not excluded:
+        return
+    kept = ",".join(part for part in settings if part.partition(":")[0].strip() not in excluded)
+    yield warn(
+        expected=msg("no {names} beside expandable_segments:True", names=" or ".join(excluded)),
+        seen=msg(
+            "{name}={value}: torch_npu refuses them together, and the server does not start",
+            name=_ALLOCATOR,
+            value=value,
+        ),
+        fix=msg("write {assignment}", assignment=f"export {_ALLOCATOR}={kept}"),
+        where=line_of(plan, f"{_ALLOCATOR}=", _ALLOCATOR),
+    )
 
 
 def _other_version(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable, check, fail, unsettled, warn
 from healthcheck.stages.plan import repairs
 from healthcheck.stages.plan.records import Api, LaunchPlan, ServerCommand
+from healthcheck.stages.plan.servers.engines import WEB_SERVERS
 from healthcheck.stages.plan.servers.options import tokens
 from healthcheck.stages.plan.servers.served import SETTLED_LATER, STARTED, line_of, served
 from healthcheck.text.messages import msg
@@ -83,6 +84,14 @@ def chat_api(plan: LaunchPlan) -> Findings:
             command=server.command,
         )
         yield unsettled(expected=expected, seen=seen, fix=SETTLED_LATER, where=server.where)
+    elif behind := _server_behind(plan, server):
+        seen = msg(
+            "{front} is a program in front of {server}: whether it passes on streams is unknown "
+            "before it runs",
+            front=server.command,
+            server=behind.command,
+        )
+        yield unsettled(expected=expected, seen=seen, fix=SETTLED_LATER, where=server.where)
     yield from _refused_requests(plan, server)
     if server.option("ssl-certfile") or server.option("ssl-keyfile"):
         seen = msg("TLS is switched on: {quoted}", quoted=server.command)
@@ -94,6 +103,16 @@ def chat_api(plan: LaunchPlan) -> Findings:
             where=where,
             rule=contract.LISTENS_ON_PORT,
         )
+
+
+def _server_behind(plan: LaunchPlan, server: ServerCommand) -> ServerCommand | None:
+    """The model server behind an own program with the chat route; None if there is none.
+
+    The stubs read the routes of a program, and not what it does with a request.
+    """
+    if server.engine not in WEB_SERVERS:
+        return None
+    return next((other for other in plan.servers if other.engine not in WEB_SERVERS), None)
 
 
 def _refused_requests(plan: LaunchPlan, server: ServerCommand) -> Findings:

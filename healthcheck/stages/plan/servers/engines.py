@@ -153,6 +153,10 @@ UNKNOWN = _WebServer(
     bind_options=("bind", "listen"),
     grammar=Grammar(short={"-b": "bind", "-p": "port"}),
 )
+WEB_SERVERS = frozenset(
+    each.name for each in ENGINES if each.api is Api.UNKNOWN and not each.model_options
+)
+"""The engines that serve a program of the author, or pass requests on."""
 
 
 def grammar_of(engine: Engine) -> Grammar:
