@@ -122,5 +122,5 @@ def test_the_repositorys_template_is_judged_before_a_download(
     report = json.loads((tmp_path / "report.json").read_text())
     result = next(each for each in report["checks"] if each["id"] == CHECK)
     assert result["outcome"] == outcome, capsys.readouterr().out
-    wheres = [finding["where"] for finding in result["findings"]]
+    wheres = [finding["where"] for finding in result["evidence"]]
     assert wheres == (["templates/chat.jinja:3"] if outcome == "fail" else [])
