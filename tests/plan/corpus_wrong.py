@@ -23,6 +23,16 @@ PORT: tuple[Case, ...] = (
         {"plan/port": "fail"},
         files={"serve.yaml": "host: 0.0.0.0\nport: 8080\n"},
         says="serve.yaml:2",
+        fix="write there: port: 8000",
+    ),
+    case(
+        "quotes-inside-a-variable",
+        sh("""
+        MORE="--compilation-config '{\\"cudagraph_mode\\":\\"FULL_DECODE_ONLY\\"}'"
+        exec vllm serve "$MODEL_PATH" --port 8000 $MORE
+        """),
+        {"plan/flags": "fail"},
+        fix="remove the single quotes from the value of --compilation-config",
     ),
     case(
         "port-json",

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable, check, fail
 from healthcheck.stages.plan import lost_values, repairs
 from healthcheck.stages.plan.records import LaunchPlan, Origin
 from healthcheck.stages.plan.servers.served import STARTED, line_of, served, unresolved
 from healthcheck.text.messages import msg
+
+_OF_YAML = re.compile(r"\.ya?ml:\d+$")
+"""A line of a configuration file in YAML, where an option of the command line would be an error."""
 
 
 @check(
@@ -71,4 +76,6 @@ def port(plan: LaunchPlan) -> Findings:
     where = source.where or line_of(plan, *needles)
     edits = () if source.where else repairs.port_edits(plan, server)
     fix = "" if edits else repairs.port(server)
+    if _OF_YAML.search(where):
+        fix = msg("write there: {line}", line=f"port: {contract.PORT}")
     yield fail(expected=expected, seen=seen, fix=fix, where=where, edits=edits)

@@ -263,6 +263,13 @@ def _json(option: Option, value: str, catalogue: Catalogue) -> Reason | None:
         "write the value of {name} as JSON: single quotes around it, double quotes inside, no comma before }}",
         name=option.name,
     )
+    inner = value.strip().removeprefix("'").removesuffix("'")
+    if value.strip().startswith("'") and _is_object(inner):
+        fix = msg(
+            "remove the single quotes from the value of {name}: inside a variable or other quotes, "
+            "the shell keeps them",
+            name=option.name,
+        )
     try:
         found = json.loads(_without_units(value) if option.fields else value)
     except (ValueError, RecursionError) as error:
@@ -271,6 +278,14 @@ def _json(option: Option, value: str, catalogue: Catalogue) -> Reason | None:
         needs_object = option.fields or option.name in OBJECTS
         return (msg("{name} as a JSON object", name=option.name), fix) if needs_object else None
     return refused(option, found, catalogue) if option.fields else None
+
+
+def _is_object(text: str) -> bool:
+    """Whether a text is a JSON object."""
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _without_units(text: str) -> str:
