@@ -15,7 +15,7 @@ def _setting(assignments: str, after: str = SERVE) -> str:
 
 WRONG_ENVIRONMENT: tuple[Case, ...] = (
     case("allocator-with-two-minds", _setting("PYTORCH_NPU_ALLOC_CONF=expandable_segments:True,max_split_size_mb:256"),
-         {"plan/ascend-environment": "warn"}, says="torch_npu refuses them together",
+         {"plan/ascend-environment": "warn", "plan/self-contained": "warn"}, says="torch_npu refuses them together",
          fix="write export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True"),
     case("keep-alive-with-a-unit", _setting("VLLM_HTTP_TIMEOUT_KEEP_ALIVE=5s"), {READ: "fail"},
          says="VLLM_HTTP_TIMEOUT_KEEP_ALIVE=5s", fix="write VLLM_HTTP_TIMEOUT_KEEP_ALIVE=5"),
