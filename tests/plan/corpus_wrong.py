@@ -374,7 +374,7 @@ REFUSES: tuple[Case, ...] = (
     case("host-brackets", sh('vllm serve "$MODEL_PATH" --host "[::]"'), {"plan/host": "fail"}),
     case("host-of-this-machine", sh('vllm serve "$MODEL_PATH" --host $(hostname)'), {"plan/host": "warn"}),
     case("removes-vllm", sh(f"pip uninstall -y vllm\n{SERVE}"), {"plan/self-contained": "fail"}, says="is removed"),
-    case("a-page-until-it-is-loaded", bash(f"{SERVE} --port 8000 &\npython3 page.py &\nwait -n"),
+    case("a-page-until-it-is-loaded", bash(f"{SERVE} --port 8000 &\nsleep 30\npython3 page.py &\nwait -n"),
          {"plan/one-port-each": "unsettled", "plan/chat-api": "unsettled"},
          files={"page.py": 'from http.server import *\nHTTPServer(("0.0.0.0", 8000), BaseHTTPRequestHandler).serve_forever()\n'},
          says="vllm serve", fix="start one of them"),

@@ -81,8 +81,7 @@ address = bytearray(struct.pack("=H", 0) + rest)
 seen = (ctypes.c_char * len(address)).from_buffer(address)
 def flip():
     while True:
-        address[0] = family
-        address[0] = 0
+        address[0] = family - address[0]
 sys.setswitchinterval(1e-5)
 threading.Thread(target=flip, daemon=True).start()
 until = time.monotonic() + 1.2
