@@ -10,7 +10,8 @@
 | `Stage.SERVICE` | `Launch`: the real launch |
 | `Stage.ENDPOINT` | `Interview`: what the server answered |
 | `Stage.PROBE` | `ProbeRun`: the samples and their grades |
-| `Stage.RUNNER` | `RunnerFacts`: an NPU machine |
+
+A check of an NPU machine has the stage `RUNNER` and the facts `RunnerFacts` of `healthcheck.extensions.runner.api`.
 
 `read_submission(folder)` gathers the first, for tests.
 """
@@ -39,14 +40,13 @@ from healthcheck.core.records import (
     Level,
     Outcome,
     Report,
-    Stage,
     Verdict,
 )
+from healthcheck.core.stages import Stage
 from healthcheck.errors import Blocked, ExitStatus, KitError, KitFailure, UsageError
 from healthcheck.text.messages import msg, plural
 
 if TYPE_CHECKING:
-    from healthcheck.extensions.runner.records import RunnerFacts
     from healthcheck.stages.endpoint.records import Interview
     from healthcheck.stages.plan.records import LaunchPlan
     from healthcheck.stages.probe.records import ProbeRun
@@ -60,7 +60,6 @@ _FACTS = {
     "Launch": "stages.service.records",
     "LaunchPlan": "stages.plan.records",
     "ProbeRun": "stages.probe.records",
-    "RunnerFacts": "extensions.runner.records",
     "Submission": "stages.repo.facts",
     "WeightsFacts": "stages.weights.facts",
     "read_submission": "stages.repo.facts",
@@ -86,7 +85,6 @@ __all__ = [
     "ProbeRun",
     "Report",
     "Rule",
-    "RunnerFacts",
     "Stage",
     "Status",
     "Submission",

@@ -103,9 +103,9 @@ def misnamed(name: str) -> str:
     if checks != own:
         return f"{name} imports another check: move what both need to a module named by its subject"
     variable, check = own.popitem()
-    stage = check.stage.value if ".extensions." in name else name.split(".")[-3]
-    expected = check.id.removeprefix(f"{check.stage.value}/").replace("/", "_").replace("-", "_")
-    named = (stage, name.rpartition(".")[2], variable) == (check.stage.value, expected, expected)
+    stage = check.stage.name if ".extensions." in name else name.split(".")[-3]
+    expected = check.id.removeprefix(f"{check.stage.name}/").replace("/", "_").replace("-", "_")
+    named = (stage, name.rpartition(".")[2], variable) == (check.stage.name, expected, expected)
     return "" if named else f"{name} and its {variable} declare {check.id}: name both {expected}"
 
 

@@ -8,7 +8,6 @@ from itertools import groupby
 
 from markdown_text import escaped, table
 
-from healthcheck.core.records import Stage
 from healthcheck.text.language import Translate
 from healthcheck.text.messages import Message, msg
 from healthcheck.verify import catalogue
@@ -22,14 +21,14 @@ _NAMED_BLOCK = re.compile(r"^```(\w+) (.+)$", re.MULTILINE)
 def index(pages: Iterable[Page], say: Translate) -> str:
     """All checks, stage by stage, in the order in which they run."""
     parts = [""]
-    for stage, group in groupby(sorted(pages, key=_place), key=lambda page: page.stage):
+    for stage, group in groupby(sorted(pages, key=_place), key=lambda page: page.stage.name):
         rows = [(f"[{page.id}](checks/{page.id}.md)", escaped(page.title)) for page in group]
         parts += [f"## {stage}", table([say(column) for column in COLUMNS], rows)]
     return "\n\n".join(parts) + "\n"
 
 
 def _place(page: Page) -> int:
-    return list(Stage).index(Stage(page.stage))
+    return page.stage.place
 
 
 def text(page: Page, say: Translate, source: str) -> str:
@@ -41,7 +40,7 @@ def _parts(page: Page, say: Translate, source: str) -> Iterator[str]:
     up = "../" * page.id.count("/")
     yield f"# {escaped(page.title)}"
     label = say(msg("Stage"))
-    stage = f"{label} [{page.stage}]({up}../checks.md#{page.stage})"
+    stage = f"{label} [{page.stage.name}]({up}../checks.md#{page.stage.name})"
     yield f"**{page.id}.** {say(_sentence(stage))}"
     yield say(catalogue.because(escaped(page.why)))
     yield escaped(_captioned(page.body))

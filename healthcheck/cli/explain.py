@@ -11,7 +11,7 @@ from healthcheck.verify import catalogue
 
 def run(options: argparse.Namespace) -> int:
     say, extra = translation_of_the_process().look_up, extra_checks()
-    listed = [page for page in catalogue.pages(extra) if options.id in {None, page.stage}]
+    listed = [page for page in catalogue.pages(extra) if options.id in {None, page.stage.name}]
     if listed:
         for page in listed:
             print(f"{page.id:<28} {say(page.title)}")

@@ -12,7 +12,8 @@ from healthcheck.cli.places import new_report
 from healthcheck.core.extensions import Extra, part
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Progress
-from healthcheck.core.records import Report, Stage
+from healthcheck.core.records import Report
+from healthcheck.core.stages import Stage
 from healthcheck.errors import UsageError
 from healthcheck.stages.probe import facts
 from healthcheck.stages.probe.checks import CHECKS

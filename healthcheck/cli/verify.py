@@ -15,12 +15,13 @@ from pathlib import Path
 from healthcheck import contract
 from healthcheck.ascend import hardware
 from healthcheck.cli import output, sampling
-from healthcheck.cli.options.verify import MEASUREMENTS, STAGES
+from healthcheck.cli.options.verify import MEASUREMENTS
 from healthcheck.cli.places import new_report
 from healthcheck.contract import Service, judging_for
 from healthcheck.core.extensions import Extra, part
 from healthcheck.core.progress import Progress
-from healthcheck.core.records import UNWEIGHED, Stage, strict
+from healthcheck.core.records import UNWEIGHED, strict
+from healthcheck.core.stages import Stage, stage_named
 from healthcheck.errors import UsageError
 from healthcheck.sandbox.job import CONSENT_VARIABLE
 from healthcheck.stages.probe.records import ProbeSettings
@@ -37,8 +38,6 @@ from healthcheck.verify.verification import Verification
 
 FIX_ROUNDS = 8
 """A repair may uncover a finding, and edits that overlap are made one round after the other."""
-_BEFORE_A_LAUNCH = {Stage.REPO, Stage.PLAN, Stage.WEIGHTS}
-_WITH_A_SERVER = {Stage.ENDPOINT, Stage.PROBE}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -86,11 +85,11 @@ def _verify(options: argparse.Namespace, request: Request) -> int:
                 weights=options.weights,
             )
         )
-    launches = STAGES.index(request.until.value) >= STAGES.index(Stage.SERVICE.value)
+    launches = request.until.reaches(Stage.SERVICE)
     out = request.out if options.out or launches else None
     output.refuse_unwritable(options.json, options.junit, out=out)
     clear = _clearing(request) if out else None
-    if request.until is Stage.PROBE:
+    if request.until.reaches(Stage.PROBE):
         _refuse_problems(request.probe)
     if request.url and not request.extra.unusable:
         from healthcheck.verify import with_server  # noqa: PLC0415 - the HTTP clients take longer than the static stages
@@ -143,7 +142,7 @@ def _refuse_places(options: argparse.Namespace) -> None:
             )
         )
     if options.staged and (
-        options.url or options.fix or _last_stage(options) not in _BEFORE_A_LAUNCH
+        options.url or options.fix or _last_stage(options).reaches(Stage.SERVICE)
     ):
         raise UsageError(
             msg(
@@ -212,9 +211,9 @@ def requested(options: argparse.Namespace) -> Request:
     until = _last_stage(options)
     sampling.refuse_what_the_service_lacks(asked)
     _refuse_without_weights(options)
-    if options.url and until not in _WITH_A_SERVER:
+    if options.url and not until.reaches(Stage.ENDPOINT):
         raise UsageError(msg("--url looks at a running server only: --until is endpoint or probe"))
-    judged = not options.url and STAGES.index(until.value) >= STAGES.index(Stage.WEIGHTS.value)
+    judged = not options.url and until.reaches(Stage.WEIGHTS)
     if options.task and not judged and options.task not in contract.TASKS:
         raise UsageError(
             msg(
@@ -227,11 +226,11 @@ def requested(options: argparse.Namespace) -> Request:
     if options.npu:
         _one_family(options.npu)
     measured = [name for name in MEASUREMENTS if getattr(options, name)]
-    if measured and until not in _WITH_A_SERVER:
+    if measured and not until.reaches(Stage.ENDPOINT):
         raise UsageError(
             msg("--{name} asks a running server: --until is endpoint or probe", name=measured[0])
         )
-    if options.client and until is not Stage.PROBE:
+    if options.client and not until.reaches(Stage.PROBE):
         raise UsageError(msg("--client asks the probe's problems: --until is probe"))
     limit = (
         contract.MAX_WEIGHT_BYTES
@@ -300,8 +299,7 @@ def _stand_in(options: argparse.Namespace) -> str:
         raise UsageError(
             msg("--weights, --weights-config, --model-id and --url exclude each other: give one")
         )
-    late = options.until and STAGES.index(options.until) > STAGES.index(Stage.WEIGHTS.value)
-    if late:
+    if options.until and stage_named(options.until).reaches(Stage.SERVICE):
         what = f"--until {options.until}"
         raise UsageError(msg("{what} needs the weights themselves: give --weights DIR", what=what))
     return str(options.weights_config or options.model_id)
@@ -310,7 +308,7 @@ def _stand_in(options: argparse.Namespace) -> str:
 def _last_stage(options: argparse.Namespace) -> Stage:
     """The stage of --until; by default the last one, or the last that can run without the weights."""
     if options.until:
-        return Stage(options.until)
+        return stage_named(options.until)
     if _stand_in(options):
         return Stage.WEIGHTS
     return Stage.PLAN if _lacks_weights(options) and not options.staged else Stage.PROBE
@@ -329,7 +327,7 @@ def _refuse_without_weights(options: argparse.Namespace) -> None:
     """
     if not _lacks_weights(options):
         return
-    late = _last_stage(options) not in {Stage.REPO, Stage.PLAN}
+    late = _last_stage(options).reaches(Stage.WEIGHTS)
     asked = [f"--until {options.until}"] if late else []
     asked += [f"--{name}" for name in (*MEASUREMENTS, "client") if getattr(options, name)]
     if asked:

@@ -24,7 +24,8 @@ from typing import Generic, TypeVar
 from healthcheck import contract
 from healthcheck.contract import Rule
 from healthcheck.core.edits import in_words
-from healthcheck.core.records import CheckResult, Edit, Finding, JsonValue, Level, Outcome, Stage
+from healthcheck.core.records import CheckResult, Edit, Finding, JsonValue, Level, Outcome
+from healthcheck.core.stages import Stage, stage_named
 from healthcheck.errors import KitError
 from healthcheck.text.messages import message, msg
 
@@ -169,7 +170,7 @@ def check(
         return Check(
             id=id,
             heading=message(title),
-            stage=stage or Stage(id.partition("/")[0]),
+            stage=stage or stage_named(id.partition("/")[0]),
             reason=message(why),
             page=page,
             rule=rule,

@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from healthcheck.core.check import Check, Findings, NotApplicable, broke, check
-from healthcheck.core.records import JsonValue, Stage
+from healthcheck.core.records import JsonValue
+from healthcheck.core.stages import STAGES, Stage
 from healthcheck.errors import KitFailure, UsageError
 from healthcheck.text.messages import Message, msg
 
@@ -51,8 +52,6 @@ OWN: tuple[tuple[str, str, str], ...] = (
     (PARTS, "lab", "healthcheck.extensions.lab.part"),
 )
 """Group, name and place of each, as in an entry point: they also work in a clone that is not installed."""
-RESERVED = frozenset({stage.value for stage in Stage} | {"task", "extension"})
-"""The first words of the kit's own check ids, which no extension may use."""
 _ID = re.compile(r"([a-z0-9-]+)/[a-z0-9-]+")
 
 
@@ -149,6 +148,23 @@ def own_checks() -> tuple[Check[Any], ...]:
     return tuple(check for checks in loaded for check in checks)
 
 
+def known_stages() -> tuple[Stage, ...]:
+    """The stages of every verification and those of the kit's own extensions, in order."""
+    stages = {*STAGES, *(check.stage for check in own_checks())}
+    return tuple(sorted(stages, key=lambda stage: stage.place))
+
+
+def reserved_words() -> frozenset[str]:
+    """The first words of the kit's own check ids, which no other distribution may use."""
+    return frozenset({stage.name for stage in known_stages()} | {"task", "extension"})
+
+
+def stage_of_report(name: str) -> Stage:
+    """The stage of a result that was read from a report; one that this installation does not have comes last."""
+    known = {stage.name: stage for stage in known_stages()}
+    return known.get(name) or Stage(name=name, title=name, place=known[Stage.PROBE.name].place + 1)
+
+
 def _is_there(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
@@ -207,7 +223,7 @@ class Extra:
 
     def of(self, stage: Stage) -> tuple[Check[Any], ...]:
         """The checks of a stage."""
-        return tuple(each for each in self.checks if each.stage is stage)
+        return tuple(each for each in self.checks if each.stage == stage)
 
     @property
     def provenance(self) -> dict[str, JsonValue]:
@@ -253,7 +269,7 @@ def _fit(extension: Extension, loaded: object, taken: set[str]) -> tuple[Check[A
             raise KitFailure(
                 extension.broken(msg("{id} is not an id such as own/licence", id=repr(each.id)))
             )
-        if form[1] in RESERVED:
+        if form[1] in reserved_words():
             raise KitFailure(
                 extension.broken(msg("ids that begin with {word}/ are the kit's own", word=form[1]))
             )

@@ -8,15 +8,8 @@ from typing import TypeVar
 
 from healthcheck.core.check import Check, broke
 from healthcheck.core.progress import Progress
-from healthcheck.core.records import (
-    CheckResult,
-    Edit,
-    JsonValue,
-    Outcome,
-    Report,
-    Stage,
-    verdict_of,
-)
+from healthcheck.core.records import CheckResult, Edit, JsonValue, Outcome, Report, verdict_of
+from healthcheck.core.stages import Stage
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.text.messages import msg
 from healthcheck.text.redact import Redact, redacted, without_secrets
@@ -65,7 +58,7 @@ class Ledger:
     def settle(self, stage: Stage, because: str) -> None:
         """Turn the unsettled results of a stage into warnings once a later stage has settled them."""
         for result in self._results.values():
-            if result.stage is stage and not result.settled and result.outcome is Outcome.SKIP:
+            if result.stage == stage and not result.settled and result.outcome is Outcome.SKIP:
                 settled = replace(result, outcome=Outcome.WARN, settled=True, because=because)
                 self._results[result.id] = settled
 
@@ -83,7 +76,7 @@ class Ledger:
         Raises:
             UsageError: the facts cannot be gathered from the user's input.
         """
-        if all(self._obstacle(check) for check in checks):
+        if all(self._skipped(check) for check in checks):
             self.skip(checks)
             return None
         try:
@@ -94,11 +87,8 @@ class Ledger:
             self._without_facts(checks, error)
             return None
         for check in checks:
-            obstacle = self._obstacle(check)
-            if obstacle:
-                self._record(check.result(Outcome.SKIP, because=obstacle))
-            else:
-                self._record(check.judge(facts, self._doubt))
+            skipped = self._skipped(check)
+            self._record(skipped or check.judge(facts, self._doubt))
         return facts
 
     def judge_or_stop(
@@ -125,14 +115,18 @@ class Ledger:
             provenance=provenance,
         )
 
-    def skip(self, checks: Sequence[Check[Facts]], because: str = "") -> None:
+    def skip(
+        self, checks: Sequence[Check[Facts]], because: str = "", *, blocked_by: str = ""
+    ) -> None:
         """Skip the checks that have no result yet, because of a failed prerequisite or else for this reason."""
-        for check in (check for check in checks if check.id not in self._results):
-            self._record(check.result(Outcome.SKIP, because=self._obstacle(check) or because))
+        for check in checks:
+            if check.id not in self._results:
+                skip = replace(_skip(check, because), blocked_by=blocked_by)
+                self._record(self._skipped(check) or skip)
 
     def leave_open(self, check: Check[Facts], because: str) -> None:
         """Record that a check could not be judged for this reason, which makes the verdict inconclusive."""
-        self._record(replace(check.result(Outcome.SKIP, because=because), settled=False))
+        self._record(replace(_skip(check, because), settled=False))
 
     def add(self, results: Iterable[CheckResult]) -> None:
         """Take results of checks that another ledger judged."""
@@ -149,16 +143,30 @@ class Ledger:
         self._edits[result.id] = tuple(finding.edits for finding in result.findings)
         self._progress.result(shown)
 
-    def _obstacle(self, check: Check[Facts]) -> str:
+    def _skipped(self, check: Check[Facts]) -> CheckResult | None:
+        """The result of a check that must not run, None if it may run."""
         if check.id in self._waived:
-            return msg("skipped on request ({source})", source=self._waived[check.id])
+            reason = msg("skipped on request ({source})", source=self._waived[check.id])
+            return replace(_skip(check, reason), waived=True)
         for needed in check.requires:
             result = self._results.get(needed)
-            if needed in self._waived or result is None:
-                continue
-            if result.outcome is Outcome.FAIL:
-                return msg("{check} failed", check=needed)
-            if result.outcome in {Outcome.SKIP, Outcome.ERROR}:
-                root = result.because.endswith((" failed", " gave no answer"))
-                return result.because if root else msg("{check} gave no answer", check=needed)
-        return ""
+            if result is not None and not result.waived:
+                because, blocked_by = _obstacle(result)
+                if blocked_by:
+                    return replace(_skip(check, because), blocked_by=blocked_by)
+        return None
+
+
+def _skip(check: Check[Facts], because: str) -> CheckResult:
+    return check.result(Outcome.SKIP, because=because)
+
+
+def _obstacle(needed: CheckResult) -> tuple[str, str]:
+    """Why a check that needs this result cannot run, and the id of the check that is the cause; "" if it can."""
+    if needed.outcome is Outcome.FAIL:
+        return msg("{check} failed", check=needed.id), needed.id
+    if needed.blocked_by:
+        return needed.because, needed.blocked_by
+    if needed.outcome in {Outcome.SKIP, Outcome.ERROR}:
+        return msg("{check} gave no answer", check=needed.id), needed.id
+    return "", ""

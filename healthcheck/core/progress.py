@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from healthcheck.core.records import CheckResult, Stage
+from healthcheck.core.records import CheckResult
+from healthcheck.core.stages import Stage
 
 
 class Progress(Protocol):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Union
 
 from healthcheck.contract import Rule
+from healthcheck.core.stages import SUBMISSION, Stage, Subject
 from healthcheck.errors import ExitStatus
 from healthcheck.text.messages import msg
 
@@ -25,24 +26,6 @@ UNJUDGED = "unjudged"
 """The evidence of a note about an accuracy (a share) that nothing was compared with."""
 SOFT_SCORES = "samples with a soft score"
 """The figure that counts samples with a score between 0 and 1: without any, avg@n is the accuracy."""
-
-
-class Stage(enum.Enum):
-    """The stages of a verification in the order in which they run."""
-
-    REPO = "repo"
-    PLAN = "plan"
-    WEIGHTS = "weights"
-    SERVICE = "service"
-    ENDPOINT = "endpoint"
-    NUMERICS = "numerics"
-    PROBE = "probe"
-    RUNNER = "runner"
-    FEATURES = "features"
-
-
-STAGES = (Stage.REPO, Stage.PLAN, Stage.WEIGHTS, Stage.SERVICE, Stage.ENDPOINT, Stage.PROBE)
-"""The stages that `verify` always runs; numerics and features run on request."""
 
 
 class Level(enum.Enum):
@@ -127,6 +110,8 @@ class CheckResult:
     Attributes:
         settled: False if the check should have given an answer and could not.
         because: for a skip, the failed prerequisite or the reason; for an error, what broke in the kit.
+        blocked_by: the id of the check whose failure or missing answer kept this one from running; "" for none.
+        waived: it was skipped on request.
         seconds: the check's own run time.
     """
 
@@ -138,6 +123,8 @@ class CheckResult:
     rule: Rule | None = None
     findings: tuple[Finding, ...] = ()
     because: str = ""
+    blocked_by: str = ""
+    waived: bool = False
     settled: bool = True
     seconds: float = 0.0
 
@@ -162,6 +149,17 @@ class Report:
     stopped: str = ""
     uncommitted: str = ""
 
+    def by_stage(self) -> Iterator[tuple[Stage, list[CheckResult]]]:
+        """Each stage that has results, in the order of the stages, with its results."""
+        for stage in sorted({result.stage for result in self.results}, key=lambda each: each.place):
+            yield stage, [result for result in self.results if result.stage == stage]
+
+    @property
+    def subject(self) -> Subject:
+        """What the report is about: a submission, unless all of its checks are about one other thing."""
+        subjects = {result.stage.subject for result in self.results}
+        return subjects.pop() if len(subjects) == 1 else SUBMISSION
+
 
 def verdict_of(
     results: tuple[CheckResult, ...], *, stopped: str = "", uncommitted: str = ""
@@ -184,11 +182,11 @@ def verdict_of(
 def strict(report: Report) -> Report:
     """The report where each check that warns fails; its findings stay warnings, since they rest on inferences.
 
-    Features stay what they are: the service asks for none of them.
+    A stage on which no verdict depends stays what it is.
     """
     results = tuple(
         replace(result, outcome=Outcome.FAIL)
-        if result.outcome is Outcome.WARN and result.stage is not Stage.FEATURES
+        if result.outcome is Outcome.WARN and result.stage.counts
         else result
         for result in report.results
     )

@@ -77,7 +77,7 @@ def pytest_collection_modifyitems(
         names = [
             page.id
             for page in catalogue.pages(extra)
-            if page.stage in stages and page.id not in optional
+            if page.stage.name in stages and page.id not in optional
         ]
         items += [
             CheckItem.from_parent(session, name=name, nodeid=f"npu-adapter::{name}")
@@ -235,7 +235,8 @@ def _verified(config: pytest.Config) -> dict[str, CheckResult]:
     from tempfile import TemporaryDirectory  # noqa: PLC0415
 
     from healthcheck.core.progress import Silent  # noqa: PLC0415
-    from healthcheck.core.records import Stage, strict  # noqa: PLC0415
+    from healthcheck.core.records import strict  # noqa: PLC0415
+    from healthcheck.core.stages import stage_named  # noqa: PLC0415
     from healthcheck.stages.repo.settings import read_settings  # noqa: PLC0415
     from healthcheck.verify import service  # noqa: PLC0415
     from healthcheck.verify.run import STAND_IN, Request  # noqa: PLC0415
@@ -259,7 +260,7 @@ def _verified(config: pytest.Config) -> dict[str, CheckResult]:
             weights=weights or instead,
             stands_in=weights is None,
             out=Path(folder, "report"),
-            until=Stage(_until(config)),
+            until=stage_named(_until(config)),
         )
         report = Verification(request, Silent()).run()
         if settings.strict or config.getoption("--npu-adapter-strict"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
-from healthcheck.core.records import CheckResult, Outcome, Report, Stage
+from healthcheck.core.records import CheckResult, Outcome, Report
 from healthcheck.report import words
 from healthcheck.text.language import ENGLISH, Translation
 from healthcheck.text.messages import joined, msg
@@ -19,12 +19,10 @@ def render(report: Report, translation: Translation = ENGLISH) -> bytes:
     """The report as UTF-8 XML."""
     headline = words.plain(translation.say(words.headline(report)))
     root = ET.Element("testsuites", _counts(report.results) | {"name": headline})
-    for stage in Stage:
-        results = [result for result in report.results if result.stage is stage]
-        if results:
-            suite = ET.SubElement(root, "testsuite", _counts(results) | {"name": stage.value})
-            for result in results:
-                _case(suite, result, translation)
+    for stage, results in report.by_stage():
+        suite = ET.SubElement(root, "testsuite", _counts(results) | {"name": stage.name})
+        for result in results:
+            _case(suite, result, translation)
     ET.indent(root)
     return (
         b'<?xml version="1.0" encoding="utf-8"?>\n'
@@ -38,7 +36,7 @@ def _case(suite: ET.Element, result: CheckResult, translation: Translation) -> N
         suite,
         "testcase",
         name=result.id,
-        classname=f"npu-adapter.{result.stage.value}",
+        classname=f"npu-adapter.{result.stage.name}",
         time=f"{result.seconds:.3f}",
     )
     say, fix = translation.say, words.fix(result)

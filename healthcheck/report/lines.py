@@ -8,7 +8,8 @@ import time
 from collections.abc import Iterator
 
 from healthcheck.core.progress import Silent
-from healthcheck.core.records import CheckResult, Level, Report, Stage
+from healthcheck.core.records import CheckResult, Level, Report
+from healthcheck.core.stages import Stage
 from healthcheck.report import words
 from healthcheck.report.heart import BEAT_S, Heart
 from healthcheck.text.language import ENGLISH, Translation
@@ -28,7 +29,7 @@ class LineProgress(Silent):
 
     def stage(self, stage: Stage, title: str) -> None:
         self._heart.start()
-        self._say(msg("{value}: {title}", value=stage.value, title=title))
+        self._say(msg("{value}: {title}", value=stage.name, title=title))
 
     def update(self, text: str, *, done: int = 0, total: int = 0) -> None:
         self._say(text + (msg(" ({done} of {total})", done=done, total=total) if total else ""))

@@ -39,9 +39,11 @@ def as_json(report: Report) -> dict[str, JsonValue]:
 def _check(result: CheckResult) -> dict[str, JsonValue]:
     return {
         "id": result.id,
-        "stage": result.stage.value,
+        "stage": result.stage.name,
         "outcome": result.outcome.value,
         "settled": result.settled,
+        "blocked_by": result.blocked_by or None,
+        "waived": result.waived,
         **_texts(
             title=result.title, detail=words.detail(result), fix=words.fix(result), why=result.why
         ),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from healthcheck.core.records import Edit, Level, Outcome, Stage, Verdict
+from healthcheck.core.records import Edit, Level, Outcome, Verdict
 from healthcheck.report.recorded import Recorded
 
 Anything = Mapping[str, Any]
@@ -46,9 +46,11 @@ class CheckDocument:
 
     Attributes:
         id: the check's name, a contract: `npu-adapter explain ID` prints its page.
-        stage: the stage that it belongs to.
+        stage: the name of the stage that it belongs to.
         outcome: error is the kit's own failure and never counts as the submission's.
         settled: false if the check was meant to give an answer and could not.
+        blocked_by: the id of the check whose failure or missing answer kept this one from running; null for none.
+        waived: true if it was skipped on request.
         title: what holds where the check passes.
         detail: the findings in words; for a skip or an error, the reason.
         fix: the repair of the most severe finding, "" if there is none.
@@ -60,7 +62,7 @@ class CheckDocument:
     """
 
     id: str
-    stage: Stage
+    stage: str
     outcome: Outcome
     settled: bool
     title: str
@@ -70,6 +72,8 @@ class CheckDocument:
     rule: str | None
     evidence: tuple[FindingDocument, ...]
     seconds: float
+    blocked_by: str | None = None
+    waived: bool = False
     messages: Mapping[str, Recorded] = field(default_factory=dict)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from healthcheck.core.records import Finding, JsonValue, Outcome, Report, Stage
+from healthcheck.core.records import Finding, JsonValue, Outcome, Report
 from healthcheck.report import page, words
 from healthcheck.text.language import ENGLISH, Translation
 from healthcheck.text.messages import message, msg
@@ -63,17 +63,10 @@ def render(report: Report, translation: Translation = ENGLISH) -> str:
 
 def _stages(report: Report) -> Iterator[tuple[str, str, int]]:
     """Each stage that ran, its checks by outcome, and how many are unsettled."""
-    for stage in Stage:
-        results = [result for result in report.results if result.stage is stage]
-        if results:
-            counts = (
-                (outcome, sum(result.outcome is outcome for result in results))
-                for outcome in Outcome
-            )
-            counted = " ".join(
-                f"{MARKS[outcome.value]} {count}" for outcome, count in counts if count
-            )
-            yield stage.value, counted, sum(not result.settled for result in results)
+    for stage, results in report.by_stage():
+        counts = ((each, sum(result.outcome is each for result in results)) for each in Outcome)
+        counted = " ".join(f"{MARKS[outcome.value]} {count}" for outcome, count in counts if count)
+        yield stage.name, counted, sum(not result.settled for result in results)
 
 
 def _figures(report: Report) -> Iterator[tuple[str, dict[str, JsonValue]]]:

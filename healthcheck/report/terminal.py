@@ -26,9 +26,9 @@ from healthcheck.core.records import (
     Level,
     Outcome,
     Report,
-    Stage,
     Verdict,
 )
+from healthcheck.core.stages import Stage
 from healthcheck.report import words
 from healthcheck.report.heart import BEAT_S, Heart
 from healthcheck.text.language import ENGLISH, Translation, wrapped
@@ -46,8 +46,9 @@ MARKS = {
 """By the tone of a result."""
 COLOURS = {Verdict.READY: "green", Verdict.NOT_READY: "red", Verdict.INCONCLUSIVE: "yellow"}
 MOST_FINDINGS = 8
-MOST_OF_STAGE = {Stage.FEATURES: 1}
-"""Findings of a check in stages where they are much alike: each quotes the answer to another request."""
+"""The most findings of a check that are printed."""
+MOST_FINDINGS_BESIDE_THE_VERDICT = 1
+"""The same for a stage on which no verdict depends: its findings are alike, each quotes another answer."""
 MOST_LINES = 9
 """For stages and figures together, so that a good run fits 15 lines."""
 LOG_EVERY_S = 8.0
@@ -69,7 +70,7 @@ class TerminalProgress:
 
     def stage(self, stage: Stage, title: str) -> None:
         self._end_live()
-        heading = Text.assemble((f"{stage.value:<9}", "bold"), f" {self._plain(title)}")
+        heading = Text.assemble((f"{stage.name:<9}", "bold"), f" {self._plain(title)}")
         self._line.show(heading)
         if self._console.is_terminal:
             self._live = self._console.status(self._line)
@@ -155,7 +156,7 @@ def show(report: Report, translation: Translation = ENGLISH, *, page: Path | Non
     stages = tuple(dict.fromkeys(result.stage for result in report.results))
     for stage in stages:
         _print(
-            screen, (f"{stage.value:<9}", "bold"), f" {screen.say(words.counted_of(report, stage))}"
+            screen, (f"{stage.name:<9}", "bold"), f" {screen.say(words.counted_of(report, stage))}"
         )
     if Stage.REPO not in stages:
         for result in report.results:
@@ -168,7 +169,7 @@ def show(report: Report, translation: Translation = ENGLISH, *, page: Path | Non
     for alike in _with_one_reason(
         sorted(filter(words.is_wrong, report.results), key=words.gravity)
     ):
-        most = MOST_OF_STAGE.get(alike[0].stage, MOST_FINDINGS)
+        most = MOST_FINDINGS if alike[0].stage.counts else MOST_FINDINGS_BESIDE_THE_VERDICT
         _result(screen, alike[0], others=len(alike) - 1, most=most)
     _metrics(screen, report, most=max(MOST_LINES - len(stages), 3))
     skipped = any(words.tone(result) == "skip" for result in report.results)
@@ -181,10 +182,8 @@ def show(report: Report, translation: Translation = ENGLISH, *, page: Path | Non
 def show_everything(report: Report, translation: Translation = ENGLISH) -> None:
     """Print the whole report, with every check and its reason, on standard output."""
     screen = _Screen(Console(highlight=False, width=_width()), translation)
-    for stage in Stage:
-        results = [result for result in report.results if result.stage is stage]
-        if results:
-            screen.console.print(Text(f"\n{stage.value}", style="bold"))
+    for stage, results in report.by_stage():
+        screen.console.print(Text(f"\n{stage.name}", style="bold"))
         for alike in _with_one_reason(results):
             _result(screen, alike[0], others=len(alike) - 1, most=len(alike[0].findings))
             if words.is_wrong(alike[0]):

@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 from healthcheck import contract
 from healthcheck.contract import Rule
-from healthcheck.core.records import CheckResult, Finding, JsonValue, Report, Stage
+from healthcheck.core.records import CheckResult, Finding, JsonValue, Report
 from healthcheck.report import labels, words
 from healthcheck.report.compared import compared
 from healthcheck.text.messages import joined, mapped, msg
@@ -149,17 +149,14 @@ def _finding(result: CheckResult, finding: Finding) -> FindingView:
 
 def _stages(report: Report) -> Iterator[StageView]:
     spent = _mapping(report.provenance.get("stages"))
-    for stage in Stage:
-        results = [result for result in report.results if result.stage is stage]
-        if not results:
-            continue
+    for stage, results in report.by_stage():
         tones = [words.tone(result) for result in results]
-        seconds = spent.get(stage.value)
+        seconds = spent.get(stage.name)
         count = sum(tone != "skip" for tone in tones)
         gravest = min(tones, key=GRAVEST.index)
         ended = report.stopped and any(result.because == report.stopped for result in results)
         yield StageView(
-            name=stage.value,
+            name=stage.name,
             tone="stopped" if ended and gravest in {"warn", "pass"} else gravest,
             time=words.duration(seconds) if isinstance(seconds, int | float) else "",
             counted=msg("{count} checks", count=count) if count != 1 else msg("1 check"),

@@ -22,10 +22,10 @@ from healthcheck.core.records import (
     Level,
     Outcome,
     Report,
-    Stage,
     Verdict,
     verdict_of,
 )
+from healthcheck.core.stages import SUBMISSION, Stage
 from healthcheck.text.messages import joined, mapped, msg, plural
 
 BY_TONE = {
@@ -43,7 +43,6 @@ COUNTED_FIRST = ("pass", "warn", "open", "skip", "fail", "error")
 MOST_TASK = 40
 _PLACE = re.compile(r"[^\s:]+:\d+")
 _COMMAND = re.compile(r"(?:chmod|git|iconv|mv|rm|sed|tr) (?:(?!, ).)+")
-WHOLE = msg("{first} to {last}", first=Stage.REPO.value, last=Stage.PROBE.value)
 ORDER = (Level.FAIL, Level.UNSETTLED, Level.WARN, Level.NOTE)
 
 
@@ -267,8 +266,8 @@ def _for_service(report: Report) -> str:
 
 
 def _headline(report: Report) -> str:
-    of_features = all(result.stage is Stage.FEATURES for result in report.results)
-    if report.results and of_features and not report.stopped:
+    counts = any(result.stage.counts for result in report.results)
+    if report.results and not counts and not report.stopped:
         return _beside_the_service(report)
     failed = [
         result.id
@@ -290,7 +289,7 @@ def _headline(report: Report) -> str:
 
 
 def _beside_the_service(report: Report) -> str:
-    """What holds of the features: the service asks for none, so this is not its verdict."""
+    """The results of checks for which the service does not ask, so that they are not its verdict."""
     wanting = [result.id for result in report.results if result.outcome is Outcome.FAIL]
     open_ = [
         result.id
@@ -309,7 +308,11 @@ def _beside_the_service(report: Report) -> str:
         msg("{listed} could not be settled", listed=_listed(open_)) if open_ else "",
     ]
     held = joined("; ", filter(None, said)) or msg("what the server offers holds")
-    return msg("features: {held}; the service asks for none of them", held=held)
+    return msg(
+        "{stage}: {held}; the service asks for none of them",
+        stage=report.results[0].stage.name,
+        held=held,
+    )
 
 
 def _inconclusive(report: Report) -> str:
@@ -325,13 +328,14 @@ def _inconclusive(report: Report) -> str:
 
 def _ready(report: Report) -> str:
     """The ready verdict with its task, the extent of the run, and the checks skipped on request."""
-    if report.asked == Stage.RUNNER.value:
-        return msg("ready: this machine can run adapters")
+    subject = report.subject
+    if subject is not SUBMISSION and report.asked == subject.whole:
+        return subject.ready
     task = report.provenance.get("task")
     said = msg("ready")
     if isinstance(task, str) and task != "unknown":
         said = msg("ready for {task}", task=plain(task[:MOST_TASK]))
-    if report.asked != WHOLE:
+    if report.asked != subject.whole:
         unasked = report.provenance.get("engine_config") == NOT_BUILT
         engine = msg("; vLLM itself has not checked its arguments") if unasked else ""
         if unasked and not any(result.stage is Stage.WEIGHTS for result in report.results):
@@ -349,9 +353,7 @@ def _ready(report: Report) -> str:
             said=said,
             share=100 * share,
         )
-    waived = [
-        result.id for result in report.results if result.because.startswith("skipped on request")
-    ]
+    waived = [result.id for result in report.results if result.waived]
     return said + (msg("; skipped on request: {listed}", listed=_listed(waived)) if waived else "")
 
 
@@ -383,17 +385,17 @@ def _with_weights(report: Report) -> str:
 
 
 def _when_ready(report: Report) -> str:
-    machine = report.asked.startswith(Stage.RUNNER.value)
+    subject = report.subject
     if report.provenance.get("server") == SIMULATOR:
         return msg(
             "before you submit, verify it with its own engine and weights: this endpoint was simulated"
         )
-    if report.asked != WHOLE and not machine:
-        return msg("before you submit, verify the repository with its weights through every stage")
+    if report.asked != subject.whole and subject.after_a_part:
+        return subject.after_a_part
     warned = sum(
         result.outcome is Outcome.WARN and not is_summary(result) for result in report.results
     )
-    last = msg("use this machine") if machine else msg("submit")
+    last = subject.use
     if report.provenance.get(RECORDING):
         last = msg("run npu-adapter runner on that machine before you use it")
     read = plural("read the warning", "read the {n} warnings", warned, n=warned)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from healthcheck.contract import Rule, Status, filled
 from healthcheck.core.check import Check, Facts
 from healthcheck.core.extensions import NONE, Extra, own_checks
-from healthcheck.core.records import Stage
+from healthcheck.core.stages import Stage
 from healthcheck.errors import UsageError
 from healthcheck.stages.endpoint import checks as endpoint
 from healthcheck.stages.plan import checks as plan
@@ -31,7 +33,7 @@ class Page:
 
     id: str
     title: str
-    stage: str
+    stage: Stage
     why: str
     rule: Rule | None
     requires: tuple[str, ...]
@@ -51,25 +53,22 @@ class Page:
         return msg("Inferred about the service: {rule}", rule=rule)
 
 
+CHECKS: Mapping[Stage, tuple[Check[Any], ...]] = {
+    Stage.REPO: repo.CHECKS,
+    Stage.PLAN: (*plan.CHECKS, *plan.SUMMARIES),
+    Stage.WEIGHTS: weights.CHECKS,
+    Stage.SERVICE: (*service.PORT_CHECKS, *service.START_CHECKS, *service.END_CHECKS),
+    Stage.ENDPOINT: endpoint.CHECKS,
+    Stage.PROBE: probe.CHECKS,
+}
+"""The kit's own checks of each stage of a verification."""
+
+
 def pages(extra: Extra = NONE) -> tuple[Page, ...]:
-    """The pages of all checks, stage by stage, and then those of other distributions."""
-    return (
-        *map(_page, repo.CHECKS),
-        *map(_page, plan.CHECKS),
-        *map(_page, plan.SUMMARIES),
-        *(_page(each) for each in own_checks() if each.stage is Stage.PLAN),
-        *map(_page, weights.CHECKS),
-        *map(_page, service.PORT_CHECKS),
-        *map(_page, service.START_CHECKS),
-        *map(_page, endpoint.CHECKS),
-        *(_page(each) for each in own_checks() if each.stage is Stage.NUMERICS),
-        *map(_page, probe.CHECKS),
-        *map(_page, service.END_CHECKS),
-        *(_page(each) for each in own_checks() if each.stage is Stage.RUNNER),
-        *(_page(each) for each in own_checks() if each.stage is Stage.FEATURES),
-        *map(_page, extra.checks),
-        *map(_page, extra.unusable),
-    )
+    """The pages of all checks in the order of their stages; those of other distributions come last."""
+    own = [*(check for checks in CHECKS.values() for check in checks), *own_checks()]
+    own.sort(key=lambda check: check.stage.place)
+    return tuple(map(_page, (*own, *extra.checks, *extra.unusable)))
 
 
 def page(check_id: str, extra: Extra = NONE) -> Page:
@@ -94,7 +93,7 @@ def _page(check: Check[Facts]) -> Page:
     return Page(
         id=check.id,
         title=check.title,
-        stage=check.stage.value,
+        stage=check.stage,
         why=check.why,
         rule=check.rule,
         requires=check.requires,

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from healthcheck import __version__, contract
 from healthcheck.contract import Service
-from healthcheck.core.records import JsonValue, Stage
+from healthcheck.core.records import JsonValue
+from healthcheck.core.stages import Stage
 from healthcheck.text.redact import redacted, without_secrets
 
 if TYPE_CHECKING:  # the probe alone needs neither stage, and their imports take 0.1 s
@@ -39,7 +40,7 @@ class StageClock:
         spent: dict[Stage, float] = {}
         for (stage, began), end in zip(self._begun, ends, strict=True):
             spent[stage] = spent.get(stage, 0.0) + end - began
-        return {stage.value: round(seconds, 3) for stage, seconds in spent.items()}
+        return {stage.name: round(seconds, 3) for stage, seconds in spent.items()}
 
 
 def kit() -> dict[str, JsonValue]:

@@ -15,23 +15,14 @@ from healthcheck.core.check import Check
 from healthcheck.core.extensions import Extra
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Progress
-from healthcheck.core.records import STAGES, JsonValue, Report, Stage, verdict_of
+from healthcheck.core.records import JsonValue, Report, verdict_of
+from healthcheck.core.stages import Stage
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
 from healthcheck.text.messages import mapped, msg
 from healthcheck.text.redact import Redact, redacted, redactor
 from healthcheck.verify import provenance
 
 Facts = TypeVar("Facts")
-TITLES = {
-    Stage.REPO: msg("the committed files"),
-    Stage.PLAN: msg("what deploy.sh would launch (it runs in a sandbox, against stubs)"),
-    Stage.WEIGHTS: msg("the weights and the task"),
-    Stage.SERVICE: msg("launching deploy.sh"),
-    Stage.ENDPOINT: msg("the chat endpoint"),
-    Stage.NUMERICS: msg("comparing log-probabilities"),
-    Stage.FEATURES: msg("asking for tools, formats and parameters"),
-    Stage.PROBE: msg("a short accuracy measurement"),
-}
 DEPLOY_LOG = "logs/deploy.log"
 """The output of deploy.sh, in the report folder."""
 STAND_IN = "weights"
@@ -151,25 +142,25 @@ class Run:
     def begin(self, stage: Stage) -> None:
         """Start the clock of a stage and announce it."""
         self._clock.begin(stage)
-        self.progress.stage(stage, TITLES[stage])
+        self.progress.stage(stage, stage.title)
 
     def resume(self, stage: Stage) -> None:
         """Continue the clock of a stage after another."""
         self._clock.begin(stage)
 
     def wants(self, stage: Stage) -> bool:
-        return STAGES.index(stage) <= STAGES.index(self.request.until)
+        return self.request.until.reaches(stage)
 
     def report(self) -> Report:
         results = self.ledger.results
-        first, last = Stage.ENDPOINT if self.request.url else STAGES[0], self.request.until
+        first, last = Stage.ENDPOINT if self.request.url else Stage.REPO, self.request.until
         return Report(
             verdict=verdict_of(results, stopped=self.stopped, uncommitted=self.uncommitted),
             results=results,
             asked=(
-                msg("{first} to {last}", first=first.value, last=last.value)
-                if first is not last
-                else msg("{stage} only", stage=last.value)
+                msg("{first} to {last}", first=first.name, last=last.name)
+                if first != last
+                else msg("{stage} only", stage=last.name)
             )
             + (msg(", as staged") if self.request.staged else "")
             + (msg(", the weights by their configuration alone") if self.request.ahead else ""),

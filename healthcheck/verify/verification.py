@@ -9,7 +9,8 @@ from healthcheck import contract
 from healthcheck.ascend import hardware, stacks
 from healthcheck.ascend.hardware import Devices
 from healthcheck.core.progress import Progress
-from healthcheck.core.records import NOT_BUILT, Report, Stage
+from healthcheck.core.records import NOT_BUILT, Report
+from healthcheck.core.stages import Stage
 from healthcheck.machine.devices import devices_here
 from healthcheck.machine.real import RealMachine
 from healthcheck.stages.plan import checks as plan_checks

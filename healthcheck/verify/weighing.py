@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from healthcheck.contract import Task
-from healthcheck.core.records import Stage
+from healthcheck.core.stages import Stage
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.repo.facts import Submission
 from healthcheck.stages.weights.ahead import announced

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import socket
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from healthcheck.contract import Task
+from healthcheck.core.check import Check
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Silent
-from healthcheck.core.records import Outcome, Stage
+from healthcheck.core.records import Outcome
+from healthcheck.core.stages import Stage
 from healthcheck.errors import Blocked, reason_of
 from healthcheck.machine.real import RealMachine
 from healthcheck.machine.versions import versions
@@ -37,9 +40,10 @@ def launch(run: Run, submission: Submission, weights: Path, task: Task) -> None:
     run.begin(Stage.SERVICE)
     obstacle = _obstacle(run)
     if obstacle:
-        run.ledger.skip(run.checks(Stage.SERVICE, service_checks.START_CHECKS), obstacle)
-        _skip_talk(run, obstacle)
-        run.ledger.skip(service_checks.END_CHECKS, obstacle)
+        starts = run.checks(Stage.SERVICE, service_checks.START_CHECKS)
+        run.ledger.skip(starts, obstacle.because, blocked_by=obstacle.check)
+        _skip_talk(run, obstacle.because, blocked_by=obstacle.check)
+        run.ledger.skip(service_checks.END_CHECKS, obstacle.because, blocked_by=obstacle.check)
         return
     with export(submission) as copy:
         _launch(run, copy, weights, task)
@@ -48,7 +52,7 @@ def launch(run: Run, submission: Submission, weights: Path, task: Task) -> None:
 def talk(run: Run, url: str, task: Task) -> None:
     """Run the endpoint and probe stages against a server, over HTTP."""
     if failed := _failed(run):
-        _skip_talk(run, msg("{id} failed", id=failed))
+        _skip_talk(run, msg("{id} failed", id=failed), blocked_by=failed)
         return
     if run.wants(Stage.ENDPOINT):
         run.begin(Stage.ENDPOINT)
@@ -94,23 +98,32 @@ def _failed(run: Run) -> str:
     return next((result.id for result in run.ledger.failed()), "")
 
 
-def _obstacle(run: Run) -> str:
-    """Why there will be no launch, "" if nothing is in the way."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Obstacle:
+    """Why there will be no launch, and the id of the check that is the cause."""
+
+    because: str
+    check: str
+
+
+def _obstacle(run: Run) -> _Obstacle | None:
+    """What prevents the launch; None if nothing does."""
     if failed := _failed(run):
-        run.ledger.skip(service_checks.PORT_CHECKS, msg("{id} failed", id=failed))
-        return msg("{id} failed: repair that first, a launch would only repeat it", id=failed)
+        run.ledger.skip(
+            service_checks.PORT_CHECKS, msg("{id} failed", id=failed), blocked_by=failed
+        )
+        because = msg("{id} failed: repair that first, a launch would only repeat it", id=failed)
+        return _Obstacle(because=because, check=failed)
     run.ledger.judge(service_checks.PORT_CHECKS, gather_port)
     open_ports = [
         check.id for check in service_checks.PORT_CHECKS if not run.ledger.result(check.id).settled
     ]
-    return (
-        msg(
-            "{open_ports} could not be settled, and the launch waits for it",
-            open_ports=open_ports[0],
-        )
-        if open_ports
-        else ""
+    if not open_ports:
+        return None
+    because = msg(
+        "{open_ports} could not be settled, and the launch waits for it", open_ports=open_ports[0]
     )
+    return _Obstacle(because=because, check=open_ports[0])
 
 
 def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
@@ -135,7 +148,8 @@ def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
             if run.ledger.result("service/starts").settled:
                 talk(run, service.url, task)
             else:
-                _skip_talk(run, msg("service/starts gave no answer"))
+                starts = "service/starts"
+                _skip_talk(run, msg("{check} gave no answer", check=starts), blocked_by=starts)
             run.resume(Stage.SERVICE)
     except KeyboardInterrupt:
         run.stopped = msg("interrupted")
@@ -182,9 +196,8 @@ def reach(url: str) -> None:
 def _probe(run: Run, url: str, task: Task) -> None:
     checks = run.checks(Stage.PROBE, probe_checks.CHECKS)
     if failed := _failed(run):
-        run.ledger.skip(
-            checks, msg("{id} failed: figures from a faulty endpoint say nothing", id=failed)
-        )
+        because = msg("{id} failed: figures from a faulty endpoint say nothing", id=failed)
+        run.ledger.skip(checks, because, blocked_by=failed)
         return
     run.begin(Stage.PROBE)
     asked = run.request.probe
@@ -201,16 +214,19 @@ def _probe(run: Run, url: str, task: Task) -> None:
 
 def _measure(run: Run, url: str, measurement: Measurement) -> None:
     if failed := _failed(run):
-        run.ledger.skip(measurement.checks, msg("{id} failed", id=failed))
+        run.ledger.skip(measurement.checks, msg("{id} failed", id=failed), blocked_by=failed)
         return
     run.begin(measurement.checks[0].stage)
     measurement.judge(run, url)
 
 
-def _skip_talk(run: Run, because: str) -> None:
+def _skip_talk(run: Run, because: str, *, blocked_by: str = "") -> None:
+    """Skip the stages that talk to the server."""
+    skipped: list[Check[Any]] = []
     if run.wants(Stage.ENDPOINT):
-        run.ledger.skip(run.checks(Stage.ENDPOINT, endpoint_checks.CHECKS), because)
+        skipped += run.checks(Stage.ENDPOINT, endpoint_checks.CHECKS)
     for measurement in run.request.measurements:
-        run.ledger.skip(measurement.checks, because)
+        skipped += measurement.checks
     if run.wants(Stage.PROBE):
-        run.ledger.skip(run.checks(Stage.PROBE, probe_checks.CHECKS), because)
+        skipped += run.checks(Stage.PROBE, probe_checks.CHECKS)
+    run.ledger.skip(skipped, because, blocked_by=blocked_by)

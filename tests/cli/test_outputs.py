@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main, output
-from healthcheck.cli.verify import STAGES
 from healthcheck.core.records import Report, Verdict
+from healthcheck.core.stages import STAGES
 from healthcheck.stages.probe.checks import CHECKS
 from tests.cli.test_habits import LONG, ROOT, WEIGHTS, verify
 from tests.support.commands import ran
@@ -243,7 +243,7 @@ def test_a_report_folder_of_another_run_is_refused_before_the_launch(
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("stage", STAGES[:3])
+@pytest.mark.parametrize("stage", [stage.name for stage in STAGES[:3]])
 def test_the_stages_that_were_asked_for_are_named(stage: str, adapter: Path) -> None:
     words = ["verify", str(adapter), "--weights", str(WEIGHTS), "--until", stage, "--json", "-"]
     asked = json.loads(ran(*words).stdout)["asked"]

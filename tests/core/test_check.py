@@ -15,7 +15,8 @@ from healthcheck.core.check import (
     unsettled,
     warn,
 )
-from healthcheck.core.records import Finding, Level, Outcome, Stage
+from healthcheck.core.records import Finding, Level, Outcome
+from healthcheck.core.stages import Stage
 
 
 def declared(*findings: Finding, by_row: bool = False) -> Check[str]:

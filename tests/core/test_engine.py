@@ -7,15 +7,8 @@ import pytest
 from healthcheck.core.check import Check, Findings, NotApplicable, check, fail, unsettled
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Silent
-from healthcheck.core.records import (
-    CheckResult,
-    Outcome,
-    Report,
-    Stage,
-    Verdict,
-    exit_status,
-    verdict_of,
-)
+from healthcheck.core.records import CheckResult, Outcome, Report, Verdict, exit_status, verdict_of
+from healthcheck.core.stages import Stage
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.text.messages import msg
 

@@ -10,7 +10,8 @@ from babel.messages.pofile import read_po
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from healthcheck.core.records import CheckResult, Finding, Level, Outcome, Report, Stage, Verdict
+from healthcheck.core.records import CheckResult, Finding, Level, Outcome, Report, Verdict
+from healthcheck.core.stages import Stage
 from healthcheck.system import toml_text
 from healthcheck.text.language import DOMAIN, LOCALE
 from healthcheck.text.messages import Message, msg

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from healthcheck.core.check import note
-from healthcheck.core.records import UNJUDGED, CheckResult, Outcome, Report, Stage, Verdict
-from healthcheck.report import terminal, words
+from healthcheck.core.records import UNJUDGED, CheckResult, Outcome, Report, Verdict
+from healthcheck.core.stages import SUBMISSION, Stage
+from healthcheck.report import terminal
 from healthcheck.text.language import Language, translation
 from tests.docs.blocks import ROOT
 
@@ -38,7 +39,7 @@ def report() -> Report:
         verdict=Verdict.READY,
         results=tuple(
             CheckResult(
-                id=f"{stage.value}/{number}",
+                id=f"{stage.name}/{number}",
                 stage=stage,
                 title="",
                 outcome=outcome,
@@ -47,7 +48,7 @@ def report() -> Report:
             )
             for number, (stage, outcome) in enumerate(outcomes)
         ),
-        asked=words.WHOLE,
+        asked=SUBMISSION.whole,
         metrics={
             name: {"value": value, "low": low, "high": high, "question": "problems like these"}
             for name, (value, low, high) in FIGURES.items()

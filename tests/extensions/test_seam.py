@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from healthcheck.cli import COMMANDS
-from healthcheck.core.extensions import RESERVED
+from healthcheck.core.extensions import reserved_words
 from healthcheck.verify import catalogue
 from tests.support.commands import Ended, ran
 from tests.support.extensions import EXAMPLE, installed
@@ -157,9 +157,10 @@ def test_nothing_is_loaded_from_the_repository_that_is_judged(
 
 
 OF_A_MACHINE = """
-from healthcheck.api import Stage, check, warn
+from healthcheck.api import check, warn
+from healthcheck.extensions.runner.api import RUNNER
 
-@check("own/rack", "The {rack is known", stage=Stage.RUNNER, why="Our labels name it.")
+@check("own/rack", "The {rack is known", stage=RUNNER, why="Our labels name it.")
 def rack(facts):
     '''A label names the rack.'''
     yield warn(expected="a label", seen=type(facts).__name__, fix="label it")
@@ -211,4 +212,4 @@ def test_a_command_of_the_core_needs_no_search(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_ids_of_the_kit_begin_with_words_that_no_extension_may_take() -> None:
-    assert {page.id.partition("/")[0] for page in catalogue.pages()} <= RESERVED
+    assert {page.id.partition("/")[0] for page in catalogue.pages()} <= reserved_words()

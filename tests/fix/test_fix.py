@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from healthcheck.core.check import fail
-from healthcheck.core.records import CheckResult, Edit, Outcome, Stage
+from healthcheck.core.records import CheckResult, Edit, Outcome
+from healthcheck.core.stages import Stage
 from healthcheck.sandbox.job import EndedBy
 from healthcheck.stages.plan.records import (
     Api,

@@ -26,7 +26,9 @@ COMMITTED_BEFORE = {
     "plan/no-shadowed-modules": {"openai.py": "def ask(): pass\n"},
 }
 """What is committed with the wrong example, too."""
-PAGES = [page for page in catalogue.pages() if page.stage == "plan" and SCRIPT.search(page.body)]
+PAGES = [
+    page for page in catalogue.pages() if page.stage.name == "plan" and SCRIPT.search(page.body)
+]
 
 
 @pytest.mark.process

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.core.records import CheckResult, Finding, Level, Outcome, Report, Stage, verdict_of
+from healthcheck.core.records import CheckResult, Finding, Level, Outcome, Report, verdict_of
+from healthcheck.core.stages import Stage
 from healthcheck.report import folder, github, junit, summary
 from tests.support import reports
 

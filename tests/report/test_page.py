@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from healthcheck.contract import UNKNOWN
 from healthcheck.core.check import fail
-from healthcheck.core.records import CheckResult, Outcome, Report, Stage, verdict_of
+from healthcheck.core.records import CheckResult, Outcome, Report, verdict_of
+from healthcheck.core.stages import Stage
 from healthcheck.report import page
 from healthcheck.report.excerpts import excerpts, script_json
 from tests.support import reports

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import pytest
 
-from healthcheck.core.records import Stage
+from healthcheck.core.stages import Stage
 from healthcheck.report.lines import LineProgress
 from healthcheck.report.terminal import TerminalProgress
 

@@ -9,7 +9,8 @@ import pytest
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, note, warn
-from healthcheck.core.records import CheckResult, Outcome, Report, Stage, verdict_of
+from healthcheck.core.records import CheckResult, Outcome, Report, verdict_of
+from healthcheck.core.stages import SUBMISSION, Stage
 from healthcheck.report import machine, terminal, words
 from healthcheck.text.language import Language, translation
 from tests.support import reports
@@ -101,11 +102,13 @@ def whole(*others: CheckResult) -> Report:
         Stage.WEIGHTS,
         Stage.SERVICE,
         Stage.ENDPOINT,
-        Stage.NUMERICS,
+        Stage(name="numerics", title="", place=60),
         Stage.PROBE,
     )
     results = (*(replace(sound, stage=stage) for stage in stages for _ in range(5)), *others)
-    return Report(verdict=verdict_of(results), results=results, asked=words.WHOLE, metrics=FIGURES)
+    return Report(
+        verdict=verdict_of(results), results=results, asked=SUBMISSION.whole, metrics=FIGURES
+    )
 
 
 def printed(report: Report, capsys: pytest.CaptureFixture[str]) -> list[str]:

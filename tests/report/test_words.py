@@ -15,9 +15,9 @@ from healthcheck.core.records import (
     Level,
     Outcome,
     Report,
-    Stage,
     verdict_of,
 )
+from healthcheck.core.stages import SUBMISSION, Stage, Subject
 from healthcheck.report import words
 from healthcheck.report.lines import brief
 from tests.support.rows import rows
@@ -44,6 +44,8 @@ FAILED = result(
         where="deploy.sh:7",
     ),
 )
+MACHINE = Subject(whole="runner", ready="it is ready", use="use it")
+OF_A_MACHINE = replace(PASSED, stage=Stage(name="runner", title="", place=80, subject=MACHINE))
 BROKEN = result(Outcome.ERROR, because="KeyError: 'x'", settled=False)
 OPEN = result(
     Outcome.SKIP,
@@ -65,7 +67,7 @@ OPEN = result(
             "through every stage",
             id="ready as far as asked",
         ),
-        pytest.param((PASSED,), {"asked": "runner"}, "use this machine", id="a machine"),
+        pytest.param((OF_A_MACHINE,), {"asked": "runner"}, "use it", id="a machine"),
         pytest.param(
             (PASSED,),
             {"provenance": {"server": SIMULATOR}},
@@ -85,7 +87,7 @@ OPEN = result(
     ],
 )
 def test_the_next_step(results: tuple[CheckResult, ...], fields: dict, says: str) -> None:
-    given = {"asked": words.WHOLE} | fields
+    given = {"asked": SUBMISSION.whole} | fields
     ended = {name: given.get(name, "") for name in ("stopped", "uncommitted")}
     assert says in words.next_step(
         Report(verdict=verdict_of(results, **ended), results=results, **given)
@@ -95,7 +97,9 @@ def test_the_next_step(results: tuple[CheckResult, ...], fields: dict, says: str
 def test_what_is_open_is_counted_apart_from_what_was_skipped() -> None:
     skipped = result(Outcome.SKIP, because="there is no requirements.txt")
     results = (PASSED, WARNED, OPEN, OPEN, skipped, FAILED, BROKEN)
-    counted = words.counted(Report(verdict=verdict_of(results), results=results, asked=words.WHOLE))
+    counted = words.counted(
+        Report(verdict=verdict_of(results), results=results, asked=SUBMISSION.whole)
+    )
     assert counted == (
         "1 passed, 1 passed with a warning, 2 unsettled, 1 skipped, 1 failed, 1 failed in the kit itself"
     )
@@ -118,7 +122,8 @@ def test_the_brief_report_has_a_line_for_each_warning(warned: int, said: list[st
     given = replace(WARNED, id="plan/x", findings=(warn(expected="a", seen="b", fix="c"),))
     results = (PASSED, *(given,) * warned)
     assert (
-        list(brief(Report(verdict=verdict_of(results), results=results, asked=words.WHOLE))) == said
+        list(brief(Report(verdict=verdict_of(results), results=results, asked=SUBMISSION.whole)))
+        == said
     )
 
 
@@ -129,7 +134,7 @@ def test_the_brief_report_has_a_line_for_each_problem_of_a_check() -> None:
         warn(expected="e", seen="f", fix="g"),
     )
     given = replace(FAILED, id="plan/x", findings=(*wrong, undecided, warned, note("h")))
-    report = Report(verdict=verdict_of((given,)), results=(given,), asked=words.WHOLE)
+    report = Report(verdict=verdict_of((given,)), results=(given,), asked=SUBMISSION.whole)
     assert list(brief(report))[:-1] == [
         "plan/x: expected a; saw b. Fix: c",
         "plan/x: expected a; saw d. Fix: c",
@@ -156,8 +161,8 @@ ENGINE = "; vLLM itself has not checked its arguments"
 @pytest.mark.parametrize(
     ("asked", "provenance", "headline"),
     [
-        (words.WHOLE, {"task": "any-to-any"}, "ready for any-to-any"),
-        (words.WHOLE, {"task": "unknown"}, "ready"),
+        (SUBMISSION.whole, {"task": "any-to-any"}, "ready for any-to-any"),
+        (SUBMISSION.whole, {"task": "unknown"}, "ready"),
         (
             "repo to plan",
             {"engine_config": NOT_BUILT},

@@ -18,7 +18,8 @@ from typing import TypeVar
 import pytest
 
 from healthcheck.cli import output
-from healthcheck.core.records import CheckResult, Finding, Level, Outcome, Report, Stage, Verdict
+from healthcheck.core.records import CheckResult, Finding, Level, Outcome, Report, Verdict
+from healthcheck.core.stages import Stage
 from healthcheck.report import lines, page, terminal
 from healthcheck.stages.probe.records import RequestOptions
 from healthcheck.stages.probe.run.secret_headers import headers_of, hiding, hiding_in_errors

@@ -39,4 +39,6 @@ def _blocks(text: str) -> dict[str, str]:
 
 def pages(*stages: str) -> list[catalogue.Page]:
     """The pages of these stages that have an example."""
-    return [page for page in catalogue.pages() if page.stage in stages and page.id not in WITHOUT]
+    return [
+        page for page in catalogue.pages() if page.stage.name in stages and page.id not in WITHOUT
+    ]

@@ -14,9 +14,9 @@ from healthcheck.core.records import (
     Level,
     Outcome,
     Report,
-    Stage,
     verdict_of,
 )
+from healthcheck.core.stages import Stage
 from healthcheck.stages.probe.grading import grade
 from healthcheck.stages.probe.problems import FAMILIES
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings, Sample

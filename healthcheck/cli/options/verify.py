@@ -8,12 +8,11 @@ from healthcheck import contract
 from healthcheck.cli import number_types, output, sampling
 from healthcheck.cli.parsing import begin_help
 from healthcheck.cli.places import new_place, place
-from healthcheck.core.records import STAGES as ALWAYS
+from healthcheck.core.stages import STAGES
 from healthcheck.sandbox.job import CONSENT_OPTION, CONSENT_VARIABLE
 from healthcheck.text.messages import msg
 
 DEFAULT_DEADLINE_S = 1800.0
-STAGES = [stage.value for stage in ALWAYS]
 EVERYDAY = (
     "--weights", "--weights-config", "--model-id", "--task", "--until", "--skip", "--fix", "--stack", "--npu",
     "--npus", "--url", "--numerics", "--features", "--out", "--json", "--quiet", "--verbose", "--lang",
@@ -64,9 +63,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", default="", metavar="CODE", help=" | ".join(contract.TASKS))
     last = msg(
         "the last stage to run: {stages} (default: all; without weights, plan)",
-        stages=", ".join(STAGES),
+        stages=", ".join(stage.name for stage in STAGES),
     )
-    parser.add_argument("--until", choices=STAGES, metavar="STAGE", help=last)
+    parser.add_argument(
+        "--until", choices=[stage.name for stage in STAGES], metavar="STAGE", help=last
+    )
     parser.add_argument(
         "--skip",
         action="append",

@@ -9,11 +9,12 @@ from dataclasses import replace
 from healthcheck.cli import output, sampling
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Silent
-from healthcheck.core.records import CheckResult, JsonValue, Level, Outcome, Stage
+from healthcheck.core.records import CheckResult, JsonValue, Level, Outcome
 from healthcheck.extensions.features import facts, reference
 from healthcheck.extensions.features.checks import CHECKS
 from healthcheck.extensions.features.judgement import figure, rates
 from healthcheck.extensions.features.records import FeaturesRun
+from healthcheck.extensions.features.stage import FEATURES
 from healthcheck.text.messages import msg
 from healthcheck.verify import provenance
 from healthcheck.verify.run import Measurement, Run
@@ -32,9 +33,7 @@ def run(options: argparse.Namespace) -> int:
     output.refuse_unwritable(options.json, options.junit, out=options.out)
     output.end_with_a_report()
     with closing(output.progress(options)) as progress:
-        progress.stage(
-            Stage.FEATURES, msg("asking {url} for tools, formats and parameters", url=url)
-        )
+        progress.stage(FEATURES, msg("asking {url} for tools, formats and parameters", url=url))
         ledger = Ledger(progress)
         found = ledger.judge_or_stop(
             CHECKS, lambda: facts.gather(url, options.model, trials, progress)

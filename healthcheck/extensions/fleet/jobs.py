@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from healthcheck.core.records import Stage
+from healthcheck.core.stages import Stage, stage_named
 from healthcheck.errors import UsageError
 from healthcheck.extensions.fleet.options import Verify
 from healthcheck.extensions.fleet.pack import HASH
@@ -151,7 +151,7 @@ def _job(written: Mapping[str, object], where: str, folder: Path, verify: Verify
         weights=str(folder / Path(_text(values, "weights")).expanduser())
         if "weights" in values
         else "",
-        until=Stage(_text(values, "until")) if "until" in values else Stage.PROBE,
+        until=stage_named(_text(values, "until")) if "until" in values else Stage.PROBE,
         npus=int(str(values.get("npus", 0))),
         npu=_text(values, "npu") if "npu" in values else "",
         words=tuple(words),

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from healthcheck.core.records import Stage
+from healthcheck.core.extensions import known_stages
 from healthcheck.extensions.fleet import leash, pack, readback
 from healthcheck.extensions.fleet.records import Attempt, Ending
 from healthcheck.system import files, programs
@@ -29,7 +29,7 @@ TICK_S = 0.2
 LOG = "verify.log"
 REPORT = "report"
 DEVICES = "ASCEND_RT_VISIBLE_DEVICES"
-_STAGE = re.compile(rf"^ *[\d.]+ s  ({'|'.join(stage.value for stage in Stage)}): ", re.MULTILINE)
+_STAGE = re.compile(r"^ *[\d.]+ s  ([a-z][a-z0-9-]*): ", re.MULTILINE)
 _START = (
     "import os, sys; from healthcheck.__main__ import main; os.chdir(sys.argv.pop(1)); "
     "sys.argv[0] = 'npu-adapter'; sys.exit(main())"
@@ -170,6 +170,7 @@ class _Child:
 
     def stage(self) -> str:
         """The current stage according to its log, "" before the first."""
-        found = _STAGE.findall(readback.tail(self._log))
+        known = {stage.name for stage in known_stages()}
+        found = [name for name in _STAGE.findall(readback.tail(self._log)) if name in known]
         self._stage = found[-1] if found else self._stage
         return self._stage

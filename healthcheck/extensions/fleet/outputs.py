@@ -52,7 +52,7 @@ def _job(fleet: Fleet, job: Job) -> JsonValue:
         "repository": job.source.shown,
         "commit": last.commit if last and last.commit else job.source.commit,
         "weights": job.weights,
-        "until": job.until.value,
+        "until": job.until.name,
         "npus": job.npus,
         "npu": job.npu,
         "where": job.where,

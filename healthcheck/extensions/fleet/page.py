@@ -8,7 +8,8 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from healthcheck import __version__
-from healthcheck.core.records import Stage, Verdict
+from healthcheck.core.records import Verdict
+from healthcheck.core.stages import Stage
 from healthcheck.extensions.fleet import findings
 from healthcheck.extensions.fleet.launch import LOG, REPORT
 from healthcheck.extensions.fleet.records import Attempt, Ending, Fleet, Job, StageFacts, Tone
@@ -47,7 +48,7 @@ def render(fleet: Fleet, translation: Translation = ENGLISH) -> bytes:
             verdict=worst,
             stopped=fleet.stopped,
             lines=lines,
-            stages=[stage.value for stage in stages_that_ran(fleet)],
+            stages=[stage.name for stage in stages_that_ran(fleet)],
             marks=report_page.MARKS,
             tones=report_page.TONES,
             words=BY_TONE,
@@ -78,7 +79,7 @@ def stages_that_ran(fleet: Fleet) -> tuple[Stage, ...]:
         for facts in report.stages
         if facts.tone is not Tone.SKIP
     }
-    return tuple(stage for stage in Stage if stage in ran)
+    return tuple(sorted(ran, key=lambda stage: (stage.place, stage.name)))
 
 
 _ORDER = ("not-ready", "inconclusive", "open", "ready")
@@ -155,4 +156,4 @@ def _title(facts: StageFacts) -> str:
         checks=checks,
         time=duration(facts.seconds),
     )
-    return msg("{name}: {value}", name=facts.stage.value, value=said)
+    return msg("{name}: {value}", name=facts.stage.name, value=said)

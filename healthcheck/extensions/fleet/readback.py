@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from healthcheck.core.records import SIMULATOR, Outcome, Stage
+from healthcheck.core.extensions import stage_of_report
+from healthcheck.core.records import SIMULATOR, Outcome
 from healthcheck.errors import UsageError
 from healthcheck.extensions.fleet.records import Problem, ReportFacts, StageFacts, Tone
 from healthcheck.report import folder as report_folder
@@ -34,6 +35,7 @@ MAX_CHECKS = 2000
 MAX_PROBLEMS = 50
 MAX_TEXT = 300
 MAX_SECONDS = 10**9
+_STAGE = re.compile(r"[a-z0-9-]{1,40}")
 _ID = re.compile(r"(?=.{1,80}\Z)[a-z0-9]+(?:[/-][a-z0-9]+){0,8}")
 _GRAVEST = (Tone.FAIL, Tone.ERROR, Tone.OPEN, Tone.WARN, Tone.PASS, Tone.SKIP)
 _HEAD = re.compile(
@@ -84,17 +86,20 @@ def _impossible(checks: Sequence[CheckDocument]) -> str:
         return msg("more than {max_checks} checks", max_checks=MAX_CHECKS)
     return (
         ""
-        if all(_ID.fullmatch(check.id) for check in checks)
+        if all(_ID.fullmatch(check.id) and _STAGE.fullmatch(check.stage) for check in checks)
         else msg("a check with an impossible name")
     )
 
 
 def _stages(checks: Iterable[CheckDocument]) -> Iterable[StageFacts]:
-    for stage in Stage:
-        if of_stage := [check for check in checks if check.stage is stage]:
-            worst = min(map(_tone, of_stage), key=_GRAVEST.index)
-            seconds = sum(check.seconds for check in of_stage if 0 <= check.seconds < MAX_SECONDS)
-            yield StageFacts(stage=stage, tone=worst, checks=len(of_stage), seconds=seconds)
+    """The stages of a report, in the order of their first checks."""
+    checks = tuple(checks)
+    for name in dict.fromkeys(check.stage for check in checks):
+        of_stage = [check for check in checks if check.stage == name]
+        worst = min(map(_tone, of_stage), key=_GRAVEST.index)
+        seconds = sum(check.seconds for check in of_stage if 0 <= check.seconds < MAX_SECONDS)
+        stage = stage_of_report(name)
+        yield StageFacts(stage=stage, tone=worst, checks=len(of_stage), seconds=seconds)
 
 
 def _problems(checks: Iterable[CheckDocument]) -> Iterable[Problem]:

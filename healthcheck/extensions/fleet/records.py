@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from healthcheck.core.records import Stage, Verdict
+from healthcheck.core.records import Verdict
+from healthcheck.core.stages import Stage
 from healthcheck.errors import ExitStatus
 from healthcheck.report.recorded import Recorded, read
 

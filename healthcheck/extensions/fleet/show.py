@@ -11,7 +11,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from healthcheck.core.records import Stage, Verdict
+from healthcheck.core.records import Verdict
+from healthcheck.core.stages import Stage
 from healthcheck.extensions.fleet import page
 from healthcheck.extensions.fleet.machines import Running
 from healthcheck.extensions.fleet.records import Attempt, Fleet, Job
@@ -107,7 +108,7 @@ def table(fleet: Fleet, translation: Translation = ENGLISH) -> list[str]:
 
 
 def _rows(fleet: Fleet, stages: tuple[Stage, ...], say: Translate) -> Iterator[tuple[str, ...]]:
-    names = (stage.value for stage in stages)
+    names = (stage.name for stage in stages)
     yield (say(msg("job")), say(msg("verdict")), *names, say(msg("time")), say(msg("why")))
     for job in fleet.jobs:
         last = fleet.last(job)

@@ -9,12 +9,13 @@ from pathlib import Path
 from healthcheck.cli import output, sampling
 from healthcheck.cli.places import new_report
 from healthcheck.core.ledger import Ledger
-from healthcheck.core.records import Stage, Verdict
+from healthcheck.core.records import Verdict
 from healthcheck.errors import UsageError
 from healthcheck.extensions.numerics import facts, local, reference, reproduction
 from healthcheck.extensions.numerics.checks import CHECKS
 from healthcheck.extensions.numerics.figures import metrics
 from healthcheck.extensions.numerics.records import NumericsSettings, Reference, Weights
+from healthcheck.extensions.numerics.stage import NUMERICS
 from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg
 from healthcheck.verify import provenance
@@ -36,9 +37,7 @@ def run(options: argparse.Namespace) -> int:
     output.end_with_a_report()
     against = _against(options)
     with closing(output.progress(options)) as progress:
-        progress.stage(
-            Stage.NUMERICS, msg("comparing log-probabilities of {url}", url=settings.url)
-        )
+        progress.stage(NUMERICS, msg("comparing log-probabilities of {url}", url=settings.url))
         ledger = Ledger(progress)
         measured = ledger.judge_or_stop(CHECKS, lambda: facts.measure(settings, progress, against))
     about = provenance.kit() | (facts.provenance(measured) if measured else {})

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck import contract
-from healthcheck.core.records import CheckResult, JsonValue, Stage
+from healthcheck.core.records import CheckResult, JsonValue
 from healthcheck.extensions.numerics.dialect import COMPLETIONS_PATH, Dialect
 from healthcheck.extensions.numerics.records import Prompt, Relation
+from healthcheck.extensions.numerics.stage import NUMERICS
 from healthcheck.system import files, json_text
 
 _SALT = "@salt@"
@@ -102,7 +103,7 @@ def keep(folder: Path, results: Iterable[CheckResult]) -> None:
         OSError: the folder cannot be written to.
     """
     for result in results:
-        for finding in result.findings if result.stage is Stage.NUMERICS else ():
+        for finding in result.findings if result.stage is NUMERICS else ():
             commands = finding.evidence.get(EVIDENCE)
             if isinstance(commands, str) and finding.where.startswith(FOLDER):
                 (folder / FOLDER).mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from healthcheck.core.check import Check, Findings, check
 from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.extensions.runner.stage import RUNNER
 from healthcheck.extensions.runner.wording import needs_depth, needs_npu
 
 Judge = Callable[[RunnerFacts], Findings]
@@ -29,6 +30,6 @@ def npu_check(
             needs_depth(facts, level)
             yield from judge(facts)
 
-        return check(id, title, why=why)(run)
+        return check(id, title, stage=RUNNER, why=why)(run)
 
     return declare

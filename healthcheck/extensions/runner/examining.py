@@ -14,7 +14,7 @@ from healthcheck.cli.outlets import tell
 from healthcheck.core.extensions import NONE, Extra
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Progress
-from healthcheck.core.records import RECORDING, JsonValue, Report, Stage, verdict_of
+from healthcheck.core.records import RECORDING, JsonValue, Report, verdict_of
 from healthcheck.errors import UsageError
 from healthcheck.extensions.runner import snapshot
 from healthcheck.extensions.runner.asked import SOAK_MINUTES, Depth
@@ -25,6 +25,7 @@ from healthcheck.extensions.runner.real import RealWholeMachine
 from healthcheck.extensions.runner.recorder import Recorder
 from healthcheck.extensions.runner.recording import RecordedMachine, Recording, load
 from healthcheck.extensions.runner.records import RunnerFacts, Wanted
+from healthcheck.extensions.runner.stage import RUNNER
 from healthcheck.extensions.runner.whole_machine import WholeMachine
 from healthcheck.system import json_text
 from healthcheck.text.messages import joined, msg
@@ -118,9 +119,9 @@ def judge(machine: WholeMachine, wanted: Wanted, progress: Progress, extra: Extr
         UsageError: `wanted.stack` is not a version.
     """
     ledger = Ledger(progress, doubt=stacks.choose(wanted.stack).doubt)
-    progress.stage(Stage.RUNNER, msg("can this machine run adapters?"))
+    progress.stage(RUNNER, msg("can this machine run adapters?"))
     facts, stopped, about = None, "", provenance.kit() | extra.provenance
-    checks = (*CHECKS, *extra.of(Stage.RUNNER))
+    checks = (*CHECKS, *extra.of(RUNNER))
     ledger.judge(extra.unusable, lambda: None)
     try:
         facts = ledger.judge(checks, lambda: gather(machine, wanted, progress))
@@ -142,7 +143,7 @@ def _asked(wanted: Wanted, facts: RunnerFacts | None) -> str:
     level = msg(", level 1") if wanted.depth is Depth.SECONDS else ""
     replay = msg(", replay of a recording") if wanted.replay else ""
     without = msg(", without NPUs") if facts and not facts.present else ""
-    return joined("", (Stage.RUNNER.value, replay, level, without))
+    return joined("", (RUNNER.name, replay, level, without))
 
 
 def _metrics(facts: RunnerFacts, at: str) -> dict[str, JsonValue]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from healthcheck import contract
 from healthcheck.contract import Rule
+from healthcheck.core.extensions import stage_of_report
 from healthcheck.core.records import CheckResult, Finding, Outcome, Report
 from healthcheck.errors import UsageError
 from healthcheck.report.recorded import read
@@ -51,13 +52,15 @@ def _result(check: CheckDocument, rule: Rule | None) -> CheckResult:
     is_reason = not check.evidence and check.outcome is not Outcome.PASS
     return CheckResult(
         id=said["id"],
-        stage=check.stage,
+        stage=stage_of_report(check.stage),
         title=said["title"],
         outcome=check.outcome,
         why=said["why"],
         rule=rule,
         findings=tuple(map(_finding, check.evidence)),
         because=said["detail"] if is_reason else "",
+        blocked_by=check.blocked_by or "",
+        waived=check.waived,
         settled=check.settled,
         seconds=check.seconds,
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from healthcheck.cli import output, sampling
 from healthcheck.cli.places import new_report
 from healthcheck.core.progress import Progress
-from healthcheck.core.records import Stage
+from healthcheck.core.stages import Stage
 from healthcheck.errors import Blocked, ExitStatus, KitError, UsageError
 from healthcheck.extensions.service_report import client, client_task, read
 from healthcheck.extensions.service_report.client import Client

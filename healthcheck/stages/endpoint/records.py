@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from healthcheck.contract import Task
 from healthcheck.core import check as declaring
-from healthcheck.core.records import Stage
+from healthcheck.core.stages import Stage
 from healthcheck.stages.endpoint.answers import answer, plain_answer, said, vary
 from healthcheck.wire.client import Exchange
 

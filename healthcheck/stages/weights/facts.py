@@ -12,7 +12,7 @@ from healthcheck.ascend import hardware, stacks
 from healthcheck.ascend.hardware import Npu
 from healthcheck.core import check as declaring
 from healthcheck.core.check import NotApplicable
-from healthcheck.core.records import Stage
+from healthcheck.core.stages import Stage
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.servers.fronts.route import answering
 from healthcheck.stages.plan.servers.options import UNRESOLVED

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.core.records import Stage
+from healthcheck.core.stages import Stage
 from healthcheck.errors import UsageError
 from healthcheck.extensions.fleet import jobs
 from healthcheck.extensions.fleet.records import Job

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.core.records import Stage, Verdict
+from healthcheck.core.records import Verdict
+from healthcheck.core.stages import Stage
 from healthcheck.extensions.fleet import findings, page
 from healthcheck.extensions.fleet.records import (
     Attempt,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from healthcheck.core.records import Stage, Verdict
+from healthcheck.core.records import Verdict
+from healthcheck.core.stages import Stage
 from healthcheck.extensions.fleet import page
 from healthcheck.extensions.fleet.records import Fleet, StageFacts, Tone
 from healthcheck.extensions.fleet.show import table

@@ -130,6 +130,6 @@ def test_wrong_usage(arguments, words):
 
 
 def test_every_designed_check_has_its_page():
-    known = {page.id: page for page in pages() if page.stage == "runner"}
+    known = {page.id: page for page in pages() if page.stage.name == "runner"}
     assert {f"runner/{name}" for name in DESIGNED} <= known.keys()
     assert all("To repair:" in page.body for page in known.values())

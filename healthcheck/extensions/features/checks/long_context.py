@@ -8,6 +8,7 @@ from healthcheck.extensions.features.judgement import cut
 from healthcheck.extensions.features.long_texts import LEAST
 from healthcheck.extensions.features.records import BEYOND, CODES, SHORT, Answer, FeaturesRun
 from healthcheck.extensions.features.schema import quoted
+from healthcheck.extensions.features.stage import FEATURES
 from healthcheck.text.messages import msg
 
 _SHORTER = msg(
@@ -23,6 +24,7 @@ _OPEN = msg(
 @check(
     "features/long-context",
     msg("The promised length is read, and more is refused"),
+    stage=FEATURES,
     why=msg(
         "A client fills the promised length, and nobody notices what is cut or overlooked there."
     ),

@@ -17,6 +17,7 @@ from healthcheck.extensions.features.records import (
     FeaturesRun,
 )
 from healthcheck.extensions.features.schema import list_at, quoted
+from healthcheck.extensions.features.stage import FEATURES
 from healthcheck.text.messages import msg
 
 _LONGEST = 5 * 16
@@ -28,6 +29,7 @@ _FIX = msg("look whether a proxy or the engine drops the parameter: ask the engi
 @check(
     "features/parameters",
     msg("Parameters are enforced, and content is not empty"),
+    stage=FEATURES,
     why=msg(
         "A parameter that is dropped in silence costs tokens or shows text that the client has to cut off."
     ),

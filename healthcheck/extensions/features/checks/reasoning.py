@@ -8,6 +8,7 @@ from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
 from healthcheck.extensions.features.judgement import cut, split
 from healthcheck.extensions.features.records import PLAIN, STREAMED, THINKING, FeaturesRun
 from healthcheck.extensions.features.schema import quoted
+from healthcheck.extensions.features.stage import FEATURES
 from healthcheck.text.messages import msg
 
 _MARKS = re.compile(r"</?(?:seed:)?think(?:ing)?>|\[/?THINK\]|◁/?think▷|<\|channel\|>")
@@ -17,6 +18,7 @@ _FIX = msg("choose the --reasoning-parser and the chat template of this model")
 @check(
     "features/reasoning",
     msg("Thoughts are apart from the answer"),
+    stage=FEATURES,
     why=msg(
         "A client shows or grades content: thoughts in it, or an answer lost among them, are read as the answer."
     ),

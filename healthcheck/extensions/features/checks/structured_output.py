@@ -16,6 +16,7 @@ from healthcheck.extensions.features.records import (
     FeaturesRun,
 )
 from healthcheck.extensions.features.schema import misfit_of_text, quoted
+from healthcheck.extensions.features.stage import FEATURES
 from healthcheck.text.messages import msg
 
 _PATTERNS = {CHOICE: "umber-17|teal-42", REGEX: "Z[0-4]{3}-(red|blue)"}
@@ -30,6 +31,7 @@ _FIXES = {
 @check(
     "features/structured-output",
     msg("Structured output is enforced"),
+    stage=FEATURES,
     why=msg(
         "A program parses the answer: a format that is ignored in silence breaks it at the first other answer."
     ),

@@ -14,6 +14,7 @@ from healthcheck.extensions.features.records import (
     FeaturesRun,
 )
 from healthcheck.extensions.features.schema import quoted
+from healthcheck.extensions.features.stage import FEATURES
 from healthcheck.text.messages import msg
 
 _FIX = msg("choose the --tool-call-parser and the chat template of this model")
@@ -22,6 +23,7 @@ _FIX = msg("choose the --tool-call-parser and the chat template of this model")
 @check(
     "features/tool-calls",
     msg("A tool call fits its schema, plain and streamed"),
+    stage=FEATURES,
     why=msg(
         "An agent runs what the call says: arguments that do not parse, or a call left in the text, end its work."
     ),

@@ -6,6 +6,7 @@ from healthcheck.core.check import Findings, check, fail
 from healthcheck.extensions.features.judgement import cut, markup, split
 from healthcheck.extensions.features.records import NAMED, NONE, REQUIRED, STREAMED, FeaturesRun
 from healthcheck.extensions.features.schema import quoted
+from healthcheck.extensions.features.stage import FEATURES
 from healthcheck.text.messages import msg
 
 _EXPECTED = {
@@ -22,6 +23,7 @@ _FIXES = {
 @check(
     "features/tool-choice",
     msg("tool_choice is obeyed"),
+    stage=FEATURES,
     why=msg(
         "A program that demands a call waits for one, and one that forbids it shows the text to a person."
     ),

@@ -8,6 +8,7 @@ from healthcheck.extensions.features.judgement import LOG, interval, rates, shar
 from healthcheck.extensions.features.records import FeaturesRun
 from healthcheck.extensions.features.reference import compared
 from healthcheck.extensions.features.schema import at, list_at, not_judged
+from healthcheck.extensions.features.stage import FEATURES
 from healthcheck.text.messages import msg
 
 LEAST_ACCURACY, LEAST_AGREEMENT = 0.95, 0.73
@@ -17,6 +18,7 @@ _FIX = msg("compare the chat template and the tool parser with those of the mode
 @check(
     "features/tool-rate",
     msg("Most tool calls fit, and come when they should"),
+    stage=FEATURES,
     why=msg("One call shows nothing of one in ten that is broken, and an agent makes hundreds."),
 )
 def tool_rate(run: FeaturesRun) -> Findings:

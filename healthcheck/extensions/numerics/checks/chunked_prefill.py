@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from healthcheck.core.check import Findings, check
-from healthcheck.core.records import Stage
 from healthcheck.extensions.numerics.findings import LAUNCH_LINE, judged
 from healthcheck.extensions.numerics.records import NumericsRun, Relation
+from healthcheck.extensions.numerics.stage import NUMERICS
 from healthcheck.text.messages import msg
 
 
 @check(
     "numerics/chunked-prefill",
     msg("A prefill beside other requests changes no log-probability"),
-    stage=Stage.NUMERICS,
+    stage=NUMERICS,
     why=msg("Under load a prefill shares its steps with decoding requests and is cut into chunks."),
     requires=("numerics/repeat",),
 )

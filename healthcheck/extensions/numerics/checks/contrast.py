@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Iterable
 
 from healthcheck.core.check import Findings, check, fail, note, unsettled
-from healthcheck.core.records import Stage
 from healthcheck.extensions.numerics.distance import difference
 from healthcheck.extensions.numerics.judgement import FAULT
 from healthcheck.extensions.numerics.records import NumericsRun, Reading
+from healthcheck.extensions.numerics.stage import NUMERICS
 from healthcheck.text.messages import msg
 
 _LEAST_PROMPTS = 4
@@ -20,7 +20,7 @@ _DIGITS = 4
 @check(
     "numerics/contrast",
     msg("Different prompts have different log-probabilities"),
-    stage=Stage.NUMERICS,
+    stage=NUMERICS,
     why=msg("Where all prompts have the same log-probabilities, equal ones show nothing."),
 )
 def contrast(run: NumericsRun) -> Findings:

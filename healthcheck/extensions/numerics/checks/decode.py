@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from healthcheck.core.check import Findings, check
-from healthcheck.core.records import Stage
 from healthcheck.extensions.numerics.findings import LAUNCH_LINE, judged
 from healthcheck.extensions.numerics.records import NumericsRun, Relation
+from healthcheck.extensions.numerics.stage import NUMERICS
 from healthcheck.text.messages import msg
 
 
 @check(
     "numerics/decode",
     msg("Decoding and prefill give the same log-probabilities"),
-    stage=Stage.NUMERICS,
+    stage=NUMERICS,
     why=msg(
         "Decoding runs other kernels than a prefill, or a graph of its own, and every answer is decoded."
     ),

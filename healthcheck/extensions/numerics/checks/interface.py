@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from healthcheck.core.check import Findings, check
-from healthcheck.core.records import Stage
 from healthcheck.extensions.numerics.findings import judged
 from healthcheck.extensions.numerics.records import NumericsRun, Relation
+from healthcheck.extensions.numerics.stage import NUMERICS
 from healthcheck.text.messages import msg
 
 
 @check(
     "numerics/interface",
     msg("Streams, chat and completions have the same log-probabilities"),
-    stage=Stage.NUMERICS,
+    stage=NUMERICS,
     why=msg(
         "The client streams from the chat endpoint: what is measured elsewhere holds only if both are one model."
     ),

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck.core.check import Findings, check, fail, unsettled
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.records import Finding
 from healthcheck.extensions.numerics.findings import LAUNCH_LINE, judged
 from healthcheck.extensions.numerics.records import NumericsRun, Relation
+from healthcheck.extensions.numerics.stage import NUMERICS
 from healthcheck.text.messages import msg
 
 
 @check(
     "numerics/length",
     msg("No length of a prompt goes wrong"),
-    stage=Stage.NUMERICS,
+    stage=NUMERICS,
     why=msg(
         "A wrong padding mask or an overflow shows at some lengths alone, and problems have many lengths."
     ),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.core.records import Stage
 from healthcheck.extensions.numerics.judgement import CERTAIN, Judgement, cells
 from healthcheck.extensions.numerics.records import NumericsRun
+from healthcheck.extensions.numerics.stage import NUMERICS
 from healthcheck.text.messages import msg
 
 _SURE = 3
@@ -14,7 +14,7 @@ _SURE = 3
 @check(
     "numerics/own-answers",
     msg("The model finds its own answers likely"),
-    stage=Stage.NUMERICS,
+    stage=NUMERICS,
     why=msg(
         "A token that the model calls unlikely was put there by something else: the accuracy is no longer its own."
     ),

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from healthcheck.core.check import Findings, check
-from healthcheck.core.records import Stage
 from healthcheck.extensions.numerics.findings import LAUNCH_LINE, judged
 from healthcheck.extensions.numerics.records import NumericsRun, Relation
+from healthcheck.extensions.numerics.stage import NUMERICS
 from healthcheck.text.messages import msg
 
 
 @check(
     "numerics/prefix-cache",
     msg("A prefix in the cache changes no log-probability"),
-    stage=Stage.NUMERICS,
+    stage=NUMERICS,
     why=msg(
         "The {repeats} samples of a problem share their prompt: with a broken prefix cache all but the first are "
         "garbage."

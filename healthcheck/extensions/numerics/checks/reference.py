@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.core.records import Stage
 from healthcheck.extensions.numerics.records import NumericsRun
 from healthcheck.extensions.numerics.shift import (
     GARBAGE_KL,
@@ -13,6 +12,7 @@ from healthcheck.extensions.numerics.shift import (
     Shift,
     shift_of,
 )
+from healthcheck.extensions.numerics.stage import NUMERICS
 from healthcheck.text.messages import msg
 
 _NEEDS = msg("torch and transformers with --reference-python")
@@ -24,7 +24,7 @@ _LOOK = msg(
 @check(
     "numerics/reference",
     msg("Log-probabilities are those of the reference"),
-    stage=Stage.NUMERICS,
+    stage=NUMERICS,
     why=msg(
         "A wrong kernel, a wrong rope base or rough rounding changes every answer alike: no relation shows it."
     ),

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from healthcheck.core.check import Findings, check
-from healthcheck.core.records import Stage
 from healthcheck.extensions.numerics.findings import LAUNCH_LINE, judged
 from healthcheck.extensions.numerics.records import NumericsRun, Relation
+from healthcheck.extensions.numerics.stage import NUMERICS
 from healthcheck.text.messages import msg
 
 
 @check(
     "numerics/repeat",
     msg("The same request has the same log-probabilities"),
-    stage=Stage.NUMERICS,
+    stage=NUMERICS,
     why=msg("What repetition alone moves is noise in every answer, and hides what else is wrong."),
     requires=("numerics/contrast",),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.records import Finding
 from healthcheck.extensions.numerics.distance import behind
 from healthcheck.extensions.numerics.findings import LAUNCH_LINE
 from healthcheck.extensions.numerics.judgement import CERTAIN, ROUNDING
@@ -20,6 +20,7 @@ from healthcheck.extensions.numerics.sampler import (
     repetitions,
     steepness,
 )
+from healthcheck.extensions.numerics.stage import NUMERICS
 from healthcheck.text.messages import msg
 
 _MOST_SUM = 1.05
@@ -44,7 +45,7 @@ _DEFAULTS = msg(
 @check(
     "numerics/sampler",
     msg("Tokens are drawn from the distribution that is told"),
-    stage=Stage.NUMERICS,
+    stage=NUMERICS,
     why=msg(
         "The {repeats} samples of a problem differ by sampling alone: drawn otherwise, they are another model's."
     ),

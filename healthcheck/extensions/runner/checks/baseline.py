@@ -6,6 +6,7 @@ from healthcheck.core.check import Findings, NotApplicable, check, note, warn
 from healthcheck.extensions.runner.inventory import inventory
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.extensions.runner.snapshot import changes
+from healthcheck.extensions.runner.stage import RUNNER
 from healthcheck.text.messages import msg
 
 MOST_CHANGES = 40
@@ -14,6 +15,7 @@ MOST_CHANGES = 40
 @check(
     "runner/baseline",
     msg("The machine is as an earlier run recorded it"),
+    stage=RUNNER,
     why=msg(
         "What changed since the machine was good is the first suspect when it is not good any more."
     ),

@@ -7,6 +7,7 @@ import functools
 from healthcheck.core.check import Findings, NotApplicable, check, fail
 from healthcheck.core.records import Finding
 from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.extensions.runner.stage import RUNNER
 from healthcheck.extensions.runner.wording import RUN_FLAGS, listed, npus, opening
 from healthcheck.text.messages import msg
 
@@ -14,6 +15,7 @@ from healthcheck.text.messages import msg
 @check(
     "runner/device-nodes",
     msg("The NPU device nodes exist and this user may open them"),
+    stage=RUNNER,
     why=msg("Programs reach an NPU through /dev/davinciN and the driver's own device nodes."),
 )
 def device_nodes(facts: RunnerFacts) -> Findings:

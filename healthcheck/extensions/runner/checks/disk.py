@@ -5,6 +5,7 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, note, warn
 from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.extensions.runner.stage import RUNNER
 from healthcheck.extensions.runner.wording import GB, READY_S
 from healthcheck.text.messages import msg
 
@@ -12,6 +13,7 @@ from healthcheck.text.messages import msg
 @check(
     "runner/disk",
     msg("The disk holds the weights and reads them in time"),
+    stage=RUNNER,
     why=msg("Weights may have up to {limit}, and all of them are read at every start."),
 )
 def disk(facts: RunnerFacts) -> Findings:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail
 from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.extensions.runner.stage import RUNNER
 from healthcheck.text.messages import msg
 
 
 @check(
     "runner/port",
     msg("Port {port} is free"),
+    stage=RUNNER,
     why=msg("The service connects to port {port} and to no other."),
     rule=contract.LISTENS_ON_PORT,
 )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from healthcheck.ascend import stacks
 from healthcheck.core.check import Findings, check, fail, note, warn
 from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.extensions.runner.stage import RUNNER
 from healthcheck.text.messages import msg
 
 
 @check(
     "runner/python",
     msg("The stack supports the Python that runs the server"),
+    stage=RUNNER,
     why=msg("Wheels of torch_npu and vllm-ascend exist for few Python versions."),
     by_row=True,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from healthcheck.core.check import Findings, check, warn
 from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.extensions.runner.stage import RUNNER
 from healthcheck.text.messages import msg
 
 SHM_BYTES = 10**9
@@ -12,6 +13,7 @@ SHM_BYTES = 10**9
 @check(
     "runner/shm",
     msg("Shared memory is large enough"),
+    stage=RUNNER,
     why=msg("vLLM's processes hand each other requests and results through /dev/shm."),
 )
 def shm(facts: RunnerFacts) -> Findings:

@@ -9,6 +9,7 @@ from healthcheck.core.check import Findings, NotApplicable, check, fail, note, w
 from healthcheck.core.records import Finding
 from healthcheck.extensions.runner.facts import versions
 from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.extensions.runner.stage import RUNNER
 from healthcheck.extensions.runner.wording import IMAGE, needs_npu
 from healthcheck.text.messages import joined, msg
 
@@ -23,6 +24,7 @@ _NAMES = {
 @check(
     "runner/stack",
     msg("The installed versions are compatible"),
+    stage=RUNNER,
     why=msg(
         "vLLM, vllm-ascend, torch, torch_npu and CANN are released as a set; other combinations break at import or "
         "later."

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from healthcheck.core.check import Findings, NotApplicable, check, warn
 from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.extensions.runner.stage import RUNNER
 from healthcheck.text.messages import msg
 
 
 @check(
     "runner/stray-triton",
     msg("No other triton is installed next to triton-ascend"),
+    stage=RUNNER,
     why=msg(
         "Both packages install the module `triton`. The one that is installed last overwrites the other's files."
     ),
