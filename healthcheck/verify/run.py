@@ -16,6 +16,7 @@ from healthcheck.core.extensions import Extra
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import STAGES, JsonValue, Report, Stage, verdict_of
+from healthcheck.sandbox.job import ROOT
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
 from healthcheck.text.messages import mapped, msg
 from healthcheck.text.redact import Redact, redacted, redactor
@@ -38,6 +39,10 @@ STAND_IN = "weights"
 """The name of the folder that takes the place of weights that are not here."""
 _STAND_IN_PATH = re.compile(rf"(?:/[\w.@+-]+){{1,12}}/weights/{STAND_IN}(?![\w.-])")
 """MODEL_PATH of a dry run with such a folder: below /srv, or below a temporary folder without namespaces."""
+_SUBMISSION_PATH = re.compile(
+    rf"(?<![\w./-])(?:/[\w.@+-]+){{0,12}}?{ROOT}(?:/(?=[\w.@+*{{-])|(?![\w.-]))"
+)
+"""The repository of a dry run: in /srv, or in a temporary folder without namespaces."""
 TASKS = {task.value: task for task in contract.Task}
 
 
@@ -181,8 +186,23 @@ class Run:
 
 
 def _readable(request: Request) -> Redact:
-    """Removes secrets from what a run quotes, and writes $MODEL_PATH for the path of a folder that stands in."""
+    """Removes secrets from what a run quotes, and names places as the author does.
+
+    Paths of the sandbox's copy are relative to the repository, and $MODEL_PATH is a folder that stands in.
+    """
     hide = redactor({**os.environ, **request.environment})
-    if not (request.stands_in or request.ahead):
+    if request.url:
         return hide
-    return lambda text: mapped(hide(text), lambda part: _STAND_IN_PATH.sub("$MODEL_PATH", part))
+    has_stand_in = bool(request.stands_in or request.ahead)
+
+    def readable(part: str) -> str:
+        if ROOT in part:
+            part = _SUBMISSION_PATH.sub(_in_repository, part)
+        return _STAND_IN_PATH.sub("$MODEL_PATH", part) if has_stand_in else part
+
+    return lambda text: mapped(hide(text), readable)
+
+
+def _in_repository(path: re.Match[str]) -> str:
+    """The beginning of a path in the repository: none, or "." for the repository itself."""
+    return "" if path[0].endswith("/") else "."
