@@ -404,17 +404,22 @@ def _placed_fix(result: CheckResult) -> str:
     """The first line of the most severe repair, one in words after its file and line; "" without a repair."""
     for finding in findings(result):
         if finding.fix:
-            where = (
-                finding.where
-                if _PLACE.fullmatch(finding.where) and not is_command(finding.fix)
-                else ""
-            )
+            where = "" if _has_place(finding) or is_command(finding.fix) else finding.where
             return _first_line(
                 plain(
                     msg("{label}: {text}", label=where, text=finding.fix) if where else finding.fix
                 )
             )
     return ""
+
+
+def _has_place(finding: Finding) -> bool:
+    """Whether a repair says itself in which line it is, or the finding has no line."""
+    if not _PLACE.fullmatch(finding.where):
+        return True
+    file = re.escape(finding.where.rpartition(":")[0])
+    own = rf"(?<![\w./-]){file}:\d|\bline (?:\d+ )?of {file}\b"
+    return re.search(own, finding.fix) is not None
 
 
 def _first_line(text: str) -> str:

@@ -92,6 +92,21 @@ def test_the_next_step(results: tuple[CheckResult, ...], fields: dict, says: str
     )
 
 
+@pytest.mark.parametrize(
+    "repair",
+    [
+        "in deploy.sh:7 remove `--port 8001`",
+        "insert below line 6 of deploy.sh: `set -e`",
+        "remove line 7 of deploy.sh: it has a secret",
+        "git add deploy.sh",
+    ],
+)
+def test_the_next_step_has_its_place_once(repair: str) -> None:
+    failed = replace(FAILED, findings=(replace(FAILED.findings[0], fix=repair),))
+    report = Report(verdict=verdict_of((failed,)), results=(failed,), asked=words.WHOLE)
+    assert words.next_step(report) == repair
+
+
 def test_what_is_open_is_counted_apart_from_what_was_skipped() -> None:
     skipped = result(Outcome.SKIP, because="there is no requirements.txt")
     results = (PASSED, WARNED, OPEN, OPEN, skipped, FAILED, BROKEN)
