@@ -12,7 +12,6 @@ from functools import reduce
 
 from healthcheck.contract import Rule
 from healthcheck.core.records import (
-    NOT_BUILT,
     RECORDING,
     SIMULATOR,
     UNJUDGED,
@@ -332,16 +331,8 @@ def _ready(report: Report) -> str:
     if isinstance(task, str) and task != "unknown":
         said = msg("ready for {task}", task=plain(task[:MOST_TASK]))
     if report.asked != WHOLE:
-        unasked = report.provenance.get("engine_config") == NOT_BUILT
-        engine = msg("; vLLM itself has not checked its arguments") if unasked else ""
-        if unasked and not any(result.stage is Stage.WEIGHTS for result in report.results):
-            engine = msg("; neither model nor NPUs were judged") + engine
-        said = msg(
-            "{said}, as far as it was asked ({asked}{engine})",
-            said=said,
-            asked=report.asked,
-            engine=engine,
-        )
+        scope = report.scope or msg("for the requested stages ({asked})", asked=report.asked)
+        said = msg("{ready} {scope}", ready=said, scope=scope)
     notes = (finding.evidence for result in report.results for finding in result.findings)
     for share in (found for note in notes if isinstance(found := note.get(UNJUDGED), float)):
         said = msg(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,10 +17,19 @@ from healthcheck.core.check import Check
 from healthcheck.core.extensions import Extra
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Progress
-from healthcheck.core.records import STAGES, JsonValue, Report, Stage, verdict_of
+from healthcheck.core.records import (
+    NOT_BUILT,
+    NOT_INSTALLED,
+    STAGES,
+    JsonValue,
+    Report,
+    Stage,
+    verdict_of,
+)
 from healthcheck.sandbox.job import ROOT
+from healthcheck.stages.plan.vllm_cli.catalogue import around
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
-from healthcheck.text.messages import mapped, msg
+from healthcheck.text.messages import joined, mapped, msg
 from healthcheck.text.redact import Redact, redacted, redactor
 from healthcheck.verify import provenance
 
@@ -165,6 +176,44 @@ class Run:
     def wants(self, stage: Stage) -> bool:
         return STAGES.index(stage) <= STAGES.index(self.request.until)
 
+    def note_unchecked_options(self, stack: str) -> None:
+        """Record that no vLLM checks the options, and which release's catalogue did."""
+        release = stacks.row(stack or stacks.DEFAULT).vllm[0]
+        here = find_spec("vllm") is not None or shutil.which("vllm") is not None
+        self.provenance["engine_config"] = NOT_BUILT if here else NOT_INSTALLED
+        self.provenance["options_catalogue"] = around(release)[0]
+
+    def _scope(self) -> str:
+        """How far the run goes, with what that leaves open; for the headline."""
+        asked, open_ = self.request, []
+        if asked.staged:
+            open_.append(msg("with the staged changes"))
+        if asked.ahead:
+            open_.append(msg("the weights by their configuration alone"))
+        if asked.url:
+            open_.append(msg("only the running server was checked"))
+        catalogue = self.provenance.get("options_catalogue")
+        if catalogue and self.wants(Stage.WEIGHTS):
+            open_.append(
+                msg("options checked against the catalogue of vLLM {release}", release=catalogue)
+            )
+            missing = self.provenance["engine_config"] == NOT_INSTALLED
+            open_.append(
+                msg("vLLM is not installed here")
+                if missing
+                else msg("vLLM itself has not checked them")
+            )
+        said = msg("up to {stage}", stage=asked.until.value)
+        return (
+            msg("{scope} ({details})", scope=said, details=joined("; ", open_)) if open_ else said
+        )
+
+    def _folder(self) -> str:
+        """The repository, as the author named it; "" if it is the current directory, or there is none."""
+        asked = self.request
+        here = bool(asked.url) or asked.root.expanduser().resolve() == Path.cwd()
+        return "" if here else str(asked.root)
+
     def report(self) -> Report:
         results = self.ledger.results
         first, last = Stage.ENDPOINT if self.request.url else STAGES[0], self.request.until
@@ -182,6 +231,8 @@ class Run:
             provenance=redacted(self.provenance, self._redact) | {"stages": self._clock.seconds()},
             stopped=self.stopped,
             uncommitted=self.uncommitted,
+            scope=self._scope(),
+            folder=self._folder(),
         )
 
 

@@ -168,7 +168,7 @@ def test_what_is_left_alone_is_said() -> None:
 
 def test_uncommitted_changes_are_the_reason_where_there_are_any() -> None:
     (said,) = left_alone([result("plan/port")], ("deploy.sh",))
-    assert said.endswith(": deploy.sh has uncommitted changes: commit or stash them first")
+    assert said.endswith(": deploy.sh has uncommitted changes; commit or stash them first")
     (said,) = left_alone([result("plan/port")], ("requirements.txt",))
     assert "uncommitted" not in said
 

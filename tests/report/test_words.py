@@ -8,7 +8,6 @@ import pytest
 
 from healthcheck.core.check import fail, note, unsettled, warn
 from healthcheck.core.records import (
-    NOT_BUILT,
     SIMULATOR,
     CheckResult,
     Finding,
@@ -165,25 +164,15 @@ def test_a_sum_of_other_results_is_not_read_twice() -> None:
     )
 
 
-ENGINE = "; vLLM itself has not checked its arguments"
-
-
 @pytest.mark.parametrize(
-    ("asked", "provenance", "headline"),
+    ("asked", "fields", "headline"),
     [
-        (words.WHOLE, {"task": "any-to-any"}, "ready for any-to-any"),
-        (words.WHOLE, {"task": "unknown"}, "ready"),
-        (
-            "repo to plan",
-            {"engine_config": NOT_BUILT},
-            f"ready, as far as it was asked (repo to plan; neither model nor NPUs were judged{ENGINE})",
-        ),
+        (words.WHOLE, {"provenance": {"task": "any-to-any"}}, "ready for any-to-any"),
+        (words.WHOLE, {"provenance": {"task": "unknown"}}, "ready"),
+        ("repo to plan", {"scope": "up to plan"}, "ready up to plan"),
+        ("repo to plan", {}, "ready for the requested stages (repo to plan)"),
     ],
 )
-def test_a_verdict_names_the_task_and_what_only_the_engine_sees(
-    asked: str, provenance: dict, headline: str
-) -> None:
-    report = Report(
-        verdict=verdict_of((PASSED,)), results=(PASSED,), asked=asked, provenance=provenance
-    )
+def test_a_verdict_has_the_task_and_its_scope(asked: str, fields: dict, headline: str) -> None:
+    report = Report(verdict=verdict_of((PASSED,)), results=(PASSED,), asked=asked, **fields)
     assert words.headline(report) == headline
