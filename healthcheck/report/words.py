@@ -26,6 +26,7 @@ from healthcheck.core.records import (
     verdict_of,
 )
 from healthcheck.text.messages import joined, mapped, msg, plural
+from healthcheck.text.secret_shapes import REMOVED
 
 BY_TONE = {
     "pass": msg("passed"),
@@ -41,7 +42,11 @@ COUNTED = {**BY_TONE, "open": msg("unsettled")}
 COUNTED_FIRST = ("pass", "warn", "open", "skip", "fail", "error")
 MOST_TASK = 40
 _PLACE = re.compile(r"[^\s:]+:\d+")
-_COMMAND = re.compile(r"(?:chmod|git|iconv|mv|rm|sed|tr) (?:(?!, ).)+")
+_PROGRAMS = "(?:chmod|git|iconv|mv|rm|sed|tr)"
+_COMMAND = re.compile(rf"(?:cd (?:(?! && ).)+ && )?{_PROGRAMS} (?:(?!, ).)+")
+_BEGINS_WITH_COMMAND = re.compile(rf"{_PROGRAMS} ")
+_ENDS_IN_COMMAND = re.compile(rf".*: {_PROGRAMS} [^`]+")
+"""A repair in words with a command for the author's shell at its end."""
 WHOLE = msg("{first} to {last}", first=Stage.REPO.value, last=Stage.PROBE.value)
 ORDER = (Level.FAIL, Level.UNSETTLED, Level.WARN, Level.NOTE)
 
@@ -106,6 +111,28 @@ def fix(result: CheckResult) -> str:
 def is_command(repair: str) -> bool:
     """Whether a repair is a command to paste as it stands; a repair in words may quote one."""
     return bool(_COMMAND.fullmatch(repair))
+
+
+def in_folder(repair: str, folder: str) -> str:
+    """A repair whose commands run in a folder; `folder` is "" for the current directory."""
+    if folder and _BEGINS_WITH_COMMAND.match(repair):
+        return msg("cd {folder} && {command}", folder=shlex.quote(folder), command=repair)
+    if folder and _ENDS_IN_COMMAND.fullmatch(repair):
+        return msg("in the folder {folder}, {repair}", folder=folder, repair=repair)
+    return repair
+
+
+def with_commands_in(results: Iterable[CheckResult], folder: str) -> tuple[CheckResult, ...]:
+    """The results, with repairs whose commands run in a folder."""
+    return tuple(
+        replace(
+            result,
+            findings=tuple(
+                replace(finding, fix=in_folder(finding.fix, folder)) for finding in result.findings
+            ),
+        )
+        for result in results
+    )
 
 
 def duration(seconds: float) -> str:
@@ -355,7 +382,8 @@ def next_step(report: Report) -> str:
         if each.outcome is wanted
     ]
     if report.uncommitted and not grave:
-        return msg("commit the repair: git commit -a")
+        folder = f"-C {shlex.quote(report.folder)} " if report.folder else ""
+        return msg("commit the repair: {command}", command=f"git {folder}commit -a")
     if not grave and report.stopped == UNWEIGHED:
         return _with_weights(report)
     for result in grave or (each for each in report.results if not each.settled):
@@ -379,16 +407,31 @@ def _when_ready(report: Report) -> str:
         return msg(
             "before you submit, verify it with its own engine and weights: this endpoint was simulated"
         )
+    warned = [
+        result
+        for result in report.results
+        if result.outcome is Outcome.WARN and not is_summary(result)
+    ]
+    repair = next(filter(None, map(_placed_fix, warned)), "")
+    if repair and not machine:
+        return msg("{repair}; then {again}", repair=repair, again=_verified_again(report))
     if report.asked != WHOLE and not machine:
         return msg("before you submit, verify the repository with its weights through every stage")
-    warned = sum(
-        result.outcome is Outcome.WARN and not is_summary(result) for result in report.results
-    )
     last = msg("use this machine") if machine else msg("submit")
     if report.provenance.get(RECORDING):
         last = msg("run npu-adapter runner on that machine before you use it")
-    read = plural("read the warning", "read the {n} warnings", warned, n=warned)
+    if repair:
+        return msg("{repair}; then {again}", repair=repair, again=last)
+    read = plural("read the warning", "read the {n} warnings", len(warned), n=len(warned))
     return msg("{read}, then {last}", read=read, last=last) if warned else last
+
+
+def _verified_again(report: Report) -> str:
+    """How to verify a repaired repository, before it is submitted."""
+    command = report.provenance.get("command")
+    if not isinstance(command, list) or REMOVED in str(command):
+        return msg("verify it again and submit it")
+    return msg("verify it again: {command}", command=shlex.join(map(str, command)))
 
 
 def _placed_fix(result: CheckResult) -> str:

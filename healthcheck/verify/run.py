@@ -26,6 +26,7 @@ from healthcheck.core.records import (
     Stage,
     verdict_of,
 )
+from healthcheck.report import words
 from healthcheck.sandbox.job import ROOT
 from healthcheck.stages.plan.vllm_cli.catalogue import around
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
@@ -208,18 +209,18 @@ class Run:
             msg("{scope} ({details})", scope=said, details=joined("; ", open_)) if open_ else said
         )
 
-    def _folder(self) -> str:
+    def folder(self) -> str:
         """The repository, as the author named it; "" if it is the current directory, or there is none."""
         asked = self.request
         here = bool(asked.url) or asked.root.expanduser().resolve() == Path.cwd()
         return "" if here else str(asked.root)
 
     def report(self) -> Report:
-        results = self.ledger.results
+        results, folder = self.ledger.results, self.folder()
         first, last = Stage.ENDPOINT if self.request.url else STAGES[0], self.request.until
         return Report(
             verdict=verdict_of(results, stopped=self.stopped, uncommitted=self.uncommitted),
-            results=results,
+            results=words.with_commands_in(results, folder),
             asked=(
                 msg("{first} to {last}", first=first.value, last=last.value)
                 if first is not last
@@ -232,7 +233,7 @@ class Run:
             stopped=self.stopped,
             uncommitted=self.uncommitted,
             scope=self._scope(),
-            folder=self._folder(),
+            folder=folder,
         )
 
 

@@ -42,14 +42,14 @@ def test_a_repair_is_no_pass_before_it_is_committed_and_one_afterwards(root: Pat
     assert "repaired for plan/port" in said
     assert LATER in said
     assert report["verdict"] == "not-ready"
-    assert report["next_step"] == "commit the repair: git commit -a"
+    assert report["next_step"] == f"commit the repair: git -C {root} commit -a"
 
     status, said, report = verify(root, "--fix", "--quiet")
     assert status == 1
     assert "already repaired in the working copy for plan/port: commit it (git commit -a)" in said
     assert "not repaired" not in said
     assert LATER in said
-    assert report["next_step"] == "commit the repair: git commit -a"
+    assert report["next_step"] == f"commit the repair: git -C {root} commit -a"
 
     git(root, "commit", "-qam", "repaired")
     status, said, report = verify(root, "--fix", "--quiet")

@@ -56,7 +56,10 @@ OPEN = result(
     [
         pytest.param((PASSED,), {}, "submit", id="ready"),
         pytest.param(
-            (PASSED, WARNED), {}, "read the warning, then submit", id="ready, with a warning"
+            (PASSED, WARNED),
+            {},
+            "c; then verify it again and submit it",
+            id="ready, with a warning",
         ),
         pytest.param(
             (PASSED,),
@@ -89,6 +92,32 @@ def test_the_next_step(results: tuple[CheckResult, ...], fields: dict, says: str
     assert says in words.next_step(
         Report(verdict=verdict_of(results, **ended), results=results, **given)
     )
+
+
+def test_a_ready_verdict_with_a_warning_has_its_repair_and_the_command() -> None:
+    report = Report(
+        verdict=verdict_of((PASSED, WARNED)),
+        results=(PASSED, WARNED),
+        asked=words.WHOLE,
+        provenance={"command": ["npu-adapter", "verify", "my repo"]},
+    )
+    assert words.next_step(report) == "c; then verify it again: npu-adapter verify 'my repo'"
+
+
+@pytest.mark.parametrize(
+    ("repair", "folder", "shown"),
+    [
+        ("git mv a b", "", "git mv a b"),
+        ("git mv a b", "my repo", "cd 'my repo' && git mv a b"),
+        ("chmod +x a && git add a", "r", "cd r && chmod +x a && git add a"),
+        ("make a executable: chmod +x a", "r", "in the folder r, make a executable: chmod +x a"),
+        ("in a:3 remove `: rm -rf b`", "r", "in a:3 remove `: rm -rf b`"),
+        ("pass --port 8000", "r", "pass --port 8000"),
+    ],
+)
+def test_a_command_runs_in_the_repository(repair: str, folder: str, shown: str) -> None:
+    assert words.in_folder(repair, folder) == shown
+    assert words.is_command(shown) == words.is_command(repair)
 
 
 @pytest.mark.parametrize(
