@@ -369,7 +369,7 @@ def _length_of_braces(line: str) -> int:
     return 0
 
 
-def without_assignment(text: str, name: str, file: str = contract.ENTRY_POINT) -> Edits:
+def without_assignment(file: str, text: str, name: str) -> Edits:
     """Remove the only assignment of a variable in a file: its line, or the words before a command."""
     script = shell.read(text)
     given = [node for node in script.of("variable_assignment") if node.name == name]

@@ -73,7 +73,7 @@ def without_variable(plan: LaunchPlan, name: str) -> Edits:
         if any(node.name == name for node in shell.read(text).of("variable_assignment"))
     ]
     return (
-        without_assignment(texts[assigning[0]], name, assigning[0]) if len(assigning) == 1 else ()
+        without_assignment(assigning[0], texts[assigning[0]], name) if len(assigning) == 1 else ()
     )
 
 
