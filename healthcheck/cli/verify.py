@@ -178,10 +178,7 @@ def _repaired(request: Request, progress: Progress) -> Request:
                 print(say(said))
             print("".join(f"{say(text)}\n" for text in left), end="")
             if not (made or left or request.pending):
-                print(
-                    say(msg("nothing to repair: no finding is one that --fix repairs")),
-                    file=sys.stderr,
-                )
+                print(say(msg("nothing to repair")), file=sys.stderr)
             return replace(request, pending=True) if made else request
         seen.add(proposal.changes)
         print(without_secrets(fix.diff(proposal.changes)), end="")

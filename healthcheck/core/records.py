@@ -20,6 +20,7 @@ RECORDING = "recording"
 """The provenance of a report on a recorded machine; such a report begins with that fact."""
 NOT_BUILT = msg("not built")
 """The provenance "engine_config" if no launch had vLLM check its arguments."""
+NOT_INSTALLED = msg("not built: vLLM is not installed here")
 UNWEIGHED = msg("the weights were not checked: pass --weights DIR")
 """Why a run ended early that was to check everything, and was given no weights."""
 UNJUDGED = "unjudged"
@@ -137,6 +138,8 @@ class Report:
         asked: the requested stages, in words ("repo to probe"), so that a partial pass does not look complete.
         metrics: figures by name, as JSON values with their intervals.
         provenance: versions, weights fingerprint, commit, parameters, seeds, machine.
+        scope: how far a run went that did not go to its end ("up to plan"), for the headline.
+        folder: the repository, as a shell finds it; "" for the current directory.
         stopped: why the run ended early ("interrupted"), "" if it did not.
         uncommitted: why the judged files differ from the committed ones, "" if they do not.
     """
@@ -148,6 +151,8 @@ class Report:
     provenance: Mapping[str, JsonValue] = field(default_factory=dict)
     stopped: str = ""
     uncommitted: str = ""
+    scope: str = ""
+    folder: str = ""
 
     def by_stage(self) -> Iterator[tuple[Stage, list[CheckResult]]]:
         """Each stage that has results, in the order of the stages, with its results."""

@@ -28,6 +28,7 @@ LABELS: Mapping[str, str] = {
     "driver": msg("NPU driver"),
     "engine": msg("recognised engine"),
     "engine_config": msg("vLLM's own check of its arguments"),
+    "options_catalogue": msg("release whose catalogue checked the options"),
     "environment": msg("environment variables"),
     "examples": msg("few-shot examples"),
     "family": msg("kind of problems"),

@@ -12,7 +12,6 @@ from functools import reduce
 
 from healthcheck.contract import Rule
 from healthcheck.core.records import (
-    NOT_BUILT,
     RECORDING,
     SIMULATOR,
     UNJUDGED,
@@ -27,6 +26,7 @@ from healthcheck.core.records import (
 )
 from healthcheck.core.stages import SUBMISSION, Stage
 from healthcheck.text.messages import joined, mapped, msg, plural
+from healthcheck.text.secret_shapes import REMOVED
 
 BY_TONE = {
     "pass": msg("passed"),
@@ -42,7 +42,11 @@ COUNTED = {**BY_TONE, "open": msg("unsettled")}
 COUNTED_FIRST = ("pass", "warn", "open", "skip", "fail", "error")
 MOST_TASK = 40
 _PLACE = re.compile(r"[^\s:]+:\d+")
-_COMMAND = re.compile(r"(?:chmod|git|iconv|mv|rm|sed|tr) (?:(?!, ).)+")
+_PROGRAMS = "(?:chmod|git|iconv|mv|rm|sed|tr)"
+_COMMAND = re.compile(rf"(?:cd (?:(?! && ).)+ && )?{_PROGRAMS} (?:(?!, ).)+")
+_BEGINS_WITH_COMMAND = re.compile(rf"{_PROGRAMS} ")
+_ENDS_IN_COMMAND = re.compile(rf".*: {_PROGRAMS} [^`]+")
+"""A repair in words with a command for the author's shell at its end."""
 ORDER = (Level.FAIL, Level.UNSETTLED, Level.WARN, Level.NOTE)
 
 
@@ -106,6 +110,28 @@ def fix(result: CheckResult) -> str:
 def is_command(repair: str) -> bool:
     """Whether a repair is a command to paste as it stands; a repair in words may quote one."""
     return bool(_COMMAND.fullmatch(repair))
+
+
+def in_folder(repair: str, folder: str) -> str:
+    """A repair whose commands run in a folder; `folder` is "" for the current directory."""
+    if folder and _BEGINS_WITH_COMMAND.match(repair):
+        return msg("cd {folder} && {command}", folder=shlex.quote(folder), command=repair)
+    if folder and _ENDS_IN_COMMAND.fullmatch(repair):
+        return msg("in the folder {folder}, {repair}", folder=folder, repair=repair)
+    return repair
+
+
+def with_commands_in(results: Iterable[CheckResult], folder: str) -> tuple[CheckResult, ...]:
+    """The results, with repairs whose commands run in a folder."""
+    return tuple(
+        replace(
+            result,
+            findings=tuple(
+                replace(finding, fix=in_folder(finding.fix, folder)) for finding in result.findings
+            ),
+        )
+        for result in results
+    )
 
 
 def duration(seconds: float) -> str:
@@ -336,16 +362,8 @@ def _ready(report: Report) -> str:
     if isinstance(task, str) and task != "unknown":
         said = msg("ready for {task}", task=plain(task[:MOST_TASK]))
     if report.asked != subject.whole:
-        unasked = report.provenance.get("engine_config") == NOT_BUILT
-        engine = msg("; vLLM itself has not checked its arguments") if unasked else ""
-        if unasked and not any(result.stage is Stage.WEIGHTS for result in report.results):
-            engine = msg("; neither model nor NPUs were judged") + engine
-        said = msg(
-            "{said}, as far as it was asked ({asked}{engine})",
-            said=said,
-            asked=report.asked,
-            engine=engine,
-        )
+        scope = report.scope or msg("for the requested stages ({asked})", asked=report.asked)
+        said = msg("{ready} {scope}", ready=said, scope=scope)
     notes = (finding.evidence for result in report.results for finding in result.findings)
     for share in (found for note in notes if isinstance(found := note.get(UNJUDGED), float)):
         said = msg(
@@ -366,7 +384,8 @@ def next_step(report: Report) -> str:
         if each.outcome is wanted
     ]
     if report.uncommitted and not grave:
-        return msg("commit the repair: git commit -a")
+        folder = f"-C {shlex.quote(report.folder)} " if report.folder else ""
+        return msg("commit the repair: {command}", command=f"git {folder}commit -a")
     if not grave and report.stopped == UNWEIGHED:
         return _with_weights(report)
     for result in grave or (each for each in report.results if not each.settled):
@@ -390,33 +409,53 @@ def _when_ready(report: Report) -> str:
         return msg(
             "before you submit, verify it with its own engine and weights: this endpoint was simulated"
         )
+    warned = [
+        result
+        for result in report.results
+        if result.outcome is Outcome.WARN and not is_summary(result)
+    ]
+    repair = next(filter(None, map(_placed_fix, warned)), "")
+    if repair and subject is SUBMISSION:
+        return msg("{repair}; then {again}", repair=repair, again=_verified_again(report))
     if report.asked != subject.whole and subject.after_a_part:
         return subject.after_a_part
-    warned = sum(
-        result.outcome is Outcome.WARN and not is_summary(result) for result in report.results
-    )
     last = subject.use
     if report.provenance.get(RECORDING):
         last = msg("run npu-adapter runner on that machine before you use it")
-    read = plural("read the warning", "read the {n} warnings", warned, n=warned)
+    if repair:
+        return msg("{repair}; then {again}", repair=repair, again=last)
+    read = plural("read the warning", "read the {n} warnings", len(warned), n=len(warned))
     return msg("{read}, then {last}", read=read, last=last) if warned else last
+
+
+def _verified_again(report: Report) -> str:
+    """How to verify a repaired repository, before it is submitted."""
+    command = report.provenance.get("command")
+    if not isinstance(command, list) or REMOVED in str(command):
+        return msg("verify it again and submit it")
+    return msg("verify it again: {command}", command=shlex.join(map(str, command)))
 
 
 def _placed_fix(result: CheckResult) -> str:
     """The first line of the most severe repair, one in words after its file and line; "" without a repair."""
     for finding in findings(result):
         if finding.fix:
-            where = (
-                finding.where
-                if _PLACE.fullmatch(finding.where) and not is_command(finding.fix)
-                else ""
-            )
+            where = "" if _has_place(finding) or is_command(finding.fix) else finding.where
             return _first_line(
                 plain(
                     msg("{label}: {text}", label=where, text=finding.fix) if where else finding.fix
                 )
             )
     return ""
+
+
+def _has_place(finding: Finding) -> bool:
+    """Whether a repair says itself in which line it is, or the finding has no line."""
+    if not _PLACE.fullmatch(finding.where):
+        return True
+    file = re.escape(finding.where.rpartition(":")[0])
+    own = rf"(?<![\w./-]){file}:\d|\bline (?:\d+ )?of {file}\b"
+    return re.search(own, finding.fix) is not None
 
 
 def _first_line(text: str) -> str:

@@ -21,6 +21,7 @@ from healthcheck.sandbox.job import (
     CONSENT_OPTION,
     CONSENT_VARIABLE,
     IN_DOCKER,
+    ROOT,
     STANDARD_PATH,
     Asked,
     EndedBy,
@@ -33,7 +34,6 @@ from healthcheck.sandbox.job import (
 from healthcheck.system import files, programs
 from healthcheck.text.messages import joined, msg
 
-_ROOT = "/srv/submission"
 _TRIALS = 3
 PYTHON = "{python}"
 """As the shell of a setting: the kit's interpreter, wherever the sandbox shows it."""
@@ -194,7 +194,7 @@ def _job(setting: Setting, scratch: str, mode: Mode) -> Job:
         weights=str(_cache_root(setting.weights) or setting.weights),
         weights_inside=shown,
         model_path=model_path,
-        root=_ROOT if isolated else f"{scratch}{_ROOT}",
+        root=ROOT if isolated else f"{scratch}{ROOT}",
         scratch=scratch,
         python=_interpreter(for_strangers=not isolated and os.geteuid() == 0),
         stdlib=_standard_library(),

@@ -19,6 +19,8 @@ IN_DOCKER = (
     "--security-opt apparmor=unconfined"
 )
 """How a container allows user namespaces: no filter, no profile, and a /proc of which nothing is hidden."""
+ROOT = "/srv/submission"
+"""The submission's copy; without namespaces, a path below a temporary folder ends so."""
 KIT, HOST = "/usr/local/python3/libexec", "/usr/local/python3/share/host"
 """Where an isolated script has the stubs and the machine's own programs; neither is right below the root."""
 

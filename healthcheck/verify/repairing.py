@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from healthcheck.report.words import with_commands_in
 from healthcheck.verify.fix import (
     Proposal,
     already_made,
@@ -27,7 +28,7 @@ class Repairing(Verification):
     def left_alone(self, made: tuple[str, ...] = ()) -> tuple[str, ...]:
         """The findings without a repair, in words; `made` are the checks that are repaired."""
         open_ = (result for result in self._run.ledger.results if result.id not in made)
-        return left_alone(open_, self._changed)
+        return left_alone(with_commands_in(open_, self._run.folder()), self._changed)
 
     def already_made(self, weights: Path) -> tuple[str, ...]:
         """The checks that the uncommitted changes of the working copy repair; call `proposal` first."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,10 +17,19 @@ from healthcheck.core.check import Check
 from healthcheck.core.extensions import Extra
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Progress
-from healthcheck.core.records import JsonValue, Report, verdict_of
+from healthcheck.core.records import (
+    NOT_BUILT,
+    NOT_INSTALLED,
+    JsonValue,
+    Report,
+    verdict_of,
+)
 from healthcheck.core.stages import Stage
+from healthcheck.report import words
+from healthcheck.sandbox.job import ROOT
+from healthcheck.stages.plan.vllm_cli.catalogue import around
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
-from healthcheck.text.messages import mapped, msg
+from healthcheck.text.messages import joined, mapped, msg
 from healthcheck.text.redact import Redact, redacted, redactor
 from healthcheck.verify import provenance
 
@@ -29,6 +40,10 @@ STAND_IN = "weights"
 """The name of the folder that takes the place of weights that are not here."""
 _STAND_IN_PATH = re.compile(rf"(?:/[\w.@+-]+){{1,12}}/weights/{STAND_IN}(?![\w.-])")
 """MODEL_PATH of a dry run with such a folder: below /srv, or below a temporary folder without namespaces."""
+_SUBMISSION_PATH = re.compile(
+    rf"(?<![\w./-])(?:/[\w.@+-]+){{0,12}}?{ROOT}(?:/(?=[\w.@+*{{-])|(?![\w.-]))"
+)
+"""The repository of a dry run: in /srv, or in a temporary folder without namespaces."""
 TASKS = {task.value: task for task in contract.Task}
 
 
@@ -151,12 +166,50 @@ class Run:
     def wants(self, stage: Stage) -> bool:
         return self.request.until.reaches(stage)
 
+    def note_unchecked_options(self, stack: str) -> None:
+        """Record that no vLLM checks the options, and which release's catalogue did."""
+        release = stacks.row(stack or stacks.DEFAULT).vllm[0]
+        here = find_spec("vllm") is not None or shutil.which("vllm") is not None
+        self.provenance["engine_config"] = NOT_BUILT if here else NOT_INSTALLED
+        self.provenance["options_catalogue"] = around(release)[0]
+
+    def _scope(self) -> str:
+        """How far the run goes, with what that leaves open; for the headline."""
+        asked, open_ = self.request, []
+        if asked.staged:
+            open_.append(msg("with the staged changes"))
+        if asked.ahead:
+            open_.append(msg("the weights by their configuration alone"))
+        if asked.url:
+            open_.append(msg("only the running server was checked"))
+        catalogue = self.provenance.get("options_catalogue")
+        if catalogue and self.wants(Stage.WEIGHTS):
+            open_.append(
+                msg("options checked against the catalogue of vLLM {release}", release=catalogue)
+            )
+            missing = self.provenance["engine_config"] == NOT_INSTALLED
+            open_.append(
+                msg("vLLM is not installed here")
+                if missing
+                else msg("vLLM itself has not checked them")
+            )
+        said = msg("up to {stage}", stage=asked.until.name)
+        return (
+            msg("{scope} ({details})", scope=said, details=joined("; ", open_)) if open_ else said
+        )
+
+    def folder(self) -> str:
+        """The repository, as the author named it; "" if it is the current directory, or there is none."""
+        asked = self.request
+        here = bool(asked.url) or asked.root.expanduser().resolve() == Path.cwd()
+        return "" if here else str(asked.root)
+
     def report(self) -> Report:
-        results = self.ledger.results
+        results, folder = self.ledger.results, self.folder()
         first, last = Stage.ENDPOINT if self.request.url else Stage.REPO, self.request.until
         return Report(
             verdict=verdict_of(results, stopped=self.stopped, uncommitted=self.uncommitted),
-            results=results,
+            results=words.with_commands_in(results, folder),
             asked=(
                 msg("{first} to {last}", first=first.name, last=last.name)
                 if first != last
@@ -168,12 +221,29 @@ class Run:
             provenance=redacted(self.provenance, self._redact) | {"stages": self._clock.seconds()},
             stopped=self.stopped,
             uncommitted=self.uncommitted,
+            scope=self._scope(),
+            folder=folder,
         )
 
 
 def _readable(request: Request) -> Redact:
-    """Removes secrets from what a run quotes, and writes $MODEL_PATH for the path of a folder that stands in."""
+    """Removes secrets from what a run quotes, and names places as the author does.
+
+    Paths of the sandbox's copy are relative to the repository, and $MODEL_PATH is a folder that stands in.
+    """
     hide = redactor({**os.environ, **request.environment})
-    if not (request.stands_in or request.ahead):
+    if request.url:
         return hide
-    return lambda text: mapped(hide(text), lambda part: _STAND_IN_PATH.sub("$MODEL_PATH", part))
+    has_stand_in = bool(request.stands_in or request.ahead)
+
+    def readable(part: str) -> str:
+        if ROOT in part:
+            part = _SUBMISSION_PATH.sub(_in_repository, part)
+        return _STAND_IN_PATH.sub("$MODEL_PATH", part) if has_stand_in else part
+
+    return lambda text: mapped(hide(text), readable)
+
+
+def _in_repository(path: re.Match[str]) -> str:
+    """The beginning of a path in the repository: none, or "." for the repository itself."""
+    return "" if path[0].endswith("/") else "."

@@ -9,7 +9,7 @@ from healthcheck import contract
 from healthcheck.ascend import hardware, stacks
 from healthcheck.ascend.hardware import Devices
 from healthcheck.core.progress import Progress
-from healthcheck.core.records import NOT_BUILT, Report
+from healthcheck.core.records import Report
 from healthcheck.core.stages import Stage
 from healthcheck.machine.devices import devices_here
 from healthcheck.machine.real import RealMachine
@@ -102,8 +102,8 @@ class Verification:
         if plan and plan.server:
             self._run.provenance["server_command"] = ran.server(plan.server)
             self._run.server_options = plan.server.options if plan.server.engine == "vllm" else {}
-            checked = self._run.wants(Stage.SERVICE) or plan.server.engine != "vllm"
-            self._run.provenance |= {} if checked else {"engine_config": NOT_BUILT}
+            if plan.server.engine == "vllm" and not self._run.wants(Stage.SERVICE):
+                self._run.note_unchecked_options(submission.stack)
         return submission, plan
 
     def _devices(self) -> Devices | None:

@@ -170,7 +170,7 @@ def test_quiet_prints_what_stands_in_the_way_and_the_verdict(adapter: Path, faul
     good, bad = ran(*verify(adapter, "--quiet")), ran(*verify(faulty, "--quiet"))
     assert (good.returncode, bad.returncode) == (0, 1)
     assert good.stderr == bad.stderr == ""
-    assert good.stdout == "Verdict: ready, as far as it was asked (repo only)\n"
+    assert good.stdout == "Verdict: ready up to repo\n"
     assert re.match(
         r"repo/deploy-sh-present: .*scripts/deploy.sh.*Fix: git mv", bad.stdout.splitlines()[0]
     )

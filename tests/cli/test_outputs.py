@@ -126,7 +126,7 @@ def test_the_report_folder_is_made_and_files_may_go_into_it(adapter: Path, tmp_p
     assert done.returncode == 0, done.stderr
     assert json.loads((out / "r.json").read_text())["verdict"] == "ready"
     assert done.stdout.splitlines() == [
-        "Verdict: ready, as far as it was asked (repo only)",
+        "Verdict: ready up to repo",
         f"Report: {out / 'report.html'}",
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -24,7 +25,7 @@ def test_a_stage_that_needs_no_weights_is_ready_without_them(
     done = ran("verify", str(adapter), "--until", stage, "--json", "-")
     report = json.loads(done.stdout)
     assert (done.returncode, report["verdict"], report["asked"]) == (0, "ready", asked)
-    assert report["headline"].startswith(f"ready, as far as it was asked ({asked}")
+    assert report["headline"] == f"ready up to {stage}"
 
 
 def test_without_a_last_stage_the_verdict_is_inconclusive(adapter: Path, tmp_path: Path) -> None:
@@ -90,3 +91,17 @@ def test_what_needs_the_weights_is_wrong_usage_without_them(
     assert done.stderr == (
         f"npu-adapter: {option} needs the weights: pass --weights DIR, the folder that becomes MODEL_PATH\n"
     )
+
+
+def test_a_command_of_a_repair_works_from_where_verify_was_run(tmp_path: Path) -> None:
+    root = repository(tmp_path / "my repo", {"scripts/deploy.sh": GOOD_SCRIPT})
+    words = ("verify", "my repo", "--until", "repo", "--json", "-")
+    done = ran(*words, cwd=tmp_path)
+    report = json.loads(done.stdout)
+    assert report["next_step"].startswith("cd 'my repo' && git mv"), report["next_step"]
+    command = report["next_step"].partition(", ")[0]
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
+    assert (root / "deploy.sh").is_file()
+    git(root, "reset", "-q", "--hard")
+    here = json.loads(ran("verify", ".", "--until", "repo", "--json", "-", cwd=root).stdout)
+    assert here["next_step"].startswith("git mv")

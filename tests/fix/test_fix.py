@@ -162,14 +162,14 @@ def test_what_is_left_alone_is_said() -> None:
     )
     without = replace(result("plan/served-name"), findings=(fail(expected="", seen="", fix=""),))
     assert left_alone([by_hand, without, result("plan/host", Outcome.PASS)]) == (
-        "not repaired for plan/port; by hand: write --port 8000",
-        "not repaired for plan/served-name: npu-adapter explain plan/served-name says how",
+        "repair plan/port by hand: write --port 8000",
+        "repair plan/served-name by hand: npu-adapter explain plan/served-name shows how",
     )
 
 
 def test_uncommitted_changes_are_the_reason_where_there_are_any() -> None:
     (said,) = left_alone([result("plan/port")], ("deploy.sh",))
-    assert said.endswith(": deploy.sh has uncommitted changes: commit or stash them first")
+    assert said.endswith(": deploy.sh has uncommitted changes; commit or stash them first")
     (said,) = left_alone([result("plan/port")], ("requirements.txt",))
     assert "uncommitted" not in said
 

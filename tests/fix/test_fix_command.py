@@ -42,14 +42,14 @@ def test_a_repair_is_no_pass_before_it_is_committed_and_one_afterwards(root: Pat
     assert "repaired for plan/port" in said
     assert LATER in said
     assert report["verdict"] == "not-ready"
-    assert report["next_step"] == "commit the repair: git commit -a"
+    assert report["next_step"] == f"commit the repair: git -C {root} commit -a"
 
     status, said, report = verify(root, "--fix", "--quiet")
     assert status == 1
     assert "already repaired in the working copy for plan/port: commit it (git commit -a)" in said
     assert "not repaired" not in said
     assert LATER in said
-    assert report["next_step"] == "commit the repair: git commit -a"
+    assert report["next_step"] == f"commit the repair: git -C {root} commit -a"
 
     git(root, "commit", "-qam", "repaired")
     status, said, report = verify(root, "--fix", "--quiet")
@@ -63,7 +63,7 @@ def test_another_edit_is_named_as_what_stands_in_the_way(root: Path):
     (root / "deploy.sh").write_text(SCRIPT.replace("exec", "# mine\nexec"))
     status, said, report = verify(root, "--fix", "--quiet")
     assert status == 1
-    assert "deploy.sh has uncommitted changes: commit or stash them first" in said
+    assert "deploy.sh has uncommitted changes; commit or stash them first" in said
     assert "plain words" not in said
     assert "plan/port failed" in report["headline"]
     assert (root / "deploy.sh").read_text() == SCRIPT.replace("exec", "# mine\nexec")
@@ -75,7 +75,7 @@ def test_where_there_is_nothing_to_repair_that_is_said(root: Path):
     git(root, "commit", "-qam", "right")
     done = ran(root, "--fix", "--quiet")
     assert done.returncode == 0
-    assert done.stderr == "nothing to repair: no finding is one that --fix repairs\n"
+    assert done.stderr == "nothing to repair\n"
 
 
 @pytest.mark.process
@@ -89,11 +89,11 @@ def test_line_ends_of_the_folder_alone_are_left_with_the_command_that_repairs_th
     (line,) = [
         line
         for line in done.stdout.splitlines()
-        if line.startswith("not repaired for repo/deploy-sh-syntax")
+        if line.startswith("repair repo/deploy-sh-syntax by hand: ")
     ]
     subprocess.run(("sh", "-c", line.rpartition("by hand: ")[2]), cwd=root, check=True)
     assert (root / "deploy.sh").read_bytes() == right
-    assert ran(root, "--fix", "--quiet").stderr.startswith("nothing to repair")
+    assert ran(root, "--fix", "--quiet").stderr == "nothing to repair\n"
 
 
 @pytest.mark.process

@@ -184,9 +184,9 @@ MESSAGES: tuple[Case, ...] = (
     case("words-other-weights", bash(f'D=/data/w\n[ -d $D ] || {{ echo "Error: model not found in $D"; exit 1; }}{SERVE}'),
          NEVER, fix='the weights are in "$MODEL_PATH" alone', says="deploy.sh:3"),
     case("overwritten", bash('MODEL_PATH=${BASE_MODEL:-}\n[ -n "$MODEL_PATH" ] || { echo "BASE_MODEL is required"; exit 1; }'
-                             + SERVE), NEVER, fix="take line 2 out"),
+                             + SERVE), NEVER, fix="remove line 2 of deploy.sh"),
     case("overwritten-by-a-folder", sh('MODEL_PATH="/data/w"\nif [ ! -d "$MODEL_PATH" ]; then\n    exit 1\nfi' + SERVE),
-         NEVER, fix="take line 2 out"),
+         NEVER, fix="remove line 2 of deploy.sh"),
     case("not-overwritten", sh('MODEL_PATH=${MODEL_PATH:-/data/w}\nif [ ! -f "$MODEL_PATH" ]; then\n'
                                '    echo "MODEL_PATH is no file"\n    exit 1\nfi' + SERVE), NEVER,
          fix="the test that refuses MODEL_PATH", says="deploy.sh:3"),

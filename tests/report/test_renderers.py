@@ -189,4 +189,4 @@ def test_a_partial_pass_says_how_far_it_went() -> None:
 
     results = (present.judge(""),)
     partial = Report(verdict=verdict_of(results), results=results, asked="repo to weights")
-    assert words.headline(partial).startswith("ready, as far as it was asked (repo to weights)")
+    assert words.headline(partial).startswith("ready for the requested stages (repo to weights)")

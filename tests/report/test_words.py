@@ -8,7 +8,6 @@ import pytest
 
 from healthcheck.core.check import fail, note, unsettled, warn
 from healthcheck.core.records import (
-    NOT_BUILT,
     SIMULATOR,
     CheckResult,
     Finding,
@@ -59,7 +58,10 @@ OPEN = result(
     [
         pytest.param((PASSED,), {}, "submit", id="ready"),
         pytest.param(
-            (PASSED, WARNED), {}, "read the warning, then submit", id="ready, with a warning"
+            (PASSED, WARNED),
+            {},
+            "c; then verify it again and submit it",
+            id="ready, with a warning",
         ),
         pytest.param(
             (PASSED,),
@@ -92,6 +94,47 @@ def test_the_next_step(results: tuple[CheckResult, ...], fields: dict, says: str
     assert says in words.next_step(
         Report(verdict=verdict_of(results, **ended), results=results, **given)
     )
+
+
+def test_a_ready_verdict_with_a_warning_has_its_repair_and_the_command() -> None:
+    report = Report(
+        verdict=verdict_of((PASSED, WARNED)),
+        results=(PASSED, WARNED),
+        asked=words.WHOLE,
+        provenance={"command": ["npu-adapter", "verify", "my repo"]},
+    )
+    assert words.next_step(report) == "c; then verify it again: npu-adapter verify 'my repo'"
+
+
+@pytest.mark.parametrize(
+    ("repair", "folder", "shown"),
+    [
+        ("git mv a b", "", "git mv a b"),
+        ("git mv a b", "my repo", "cd 'my repo' && git mv a b"),
+        ("chmod +x a && git add a", "r", "cd r && chmod +x a && git add a"),
+        ("make a executable: chmod +x a", "r", "in the folder r, make a executable: chmod +x a"),
+        ("in a:3 remove `: rm -rf b`", "r", "in a:3 remove `: rm -rf b`"),
+        ("pass --port 8000", "r", "pass --port 8000"),
+    ],
+)
+def test_a_command_runs_in_the_repository(repair: str, folder: str, shown: str) -> None:
+    assert words.in_folder(repair, folder) == shown
+    assert words.is_command(shown) == words.is_command(repair)
+
+
+@pytest.mark.parametrize(
+    "repair",
+    [
+        "in deploy.sh:7 remove `--port 8001`",
+        "insert below line 6 of deploy.sh: `set -e`",
+        "remove line 7 of deploy.sh: it has a secret",
+        "git add deploy.sh",
+    ],
+)
+def test_the_next_step_has_its_place_once(repair: str) -> None:
+    failed = replace(FAILED, findings=(replace(FAILED.findings[0], fix=repair),))
+    report = Report(verdict=verdict_of((failed,)), results=(failed,), asked=words.WHOLE)
+    assert words.next_step(report) == repair
 
 
 def test_what_is_open_is_counted_apart_from_what_was_skipped() -> None:
@@ -155,25 +198,15 @@ def test_a_sum_of_other_results_is_not_read_twice() -> None:
     )
 
 
-ENGINE = "; vLLM itself has not checked its arguments"
-
-
 @pytest.mark.parametrize(
-    ("asked", "provenance", "headline"),
+    ("asked", "fields", "headline"),
     [
-        (SUBMISSION.whole, {"task": "any-to-any"}, "ready for any-to-any"),
-        (SUBMISSION.whole, {"task": "unknown"}, "ready"),
-        (
-            "repo to plan",
-            {"engine_config": NOT_BUILT},
-            f"ready, as far as it was asked (repo to plan; neither model nor NPUs were judged{ENGINE})",
-        ),
+        (SUBMISSION.whole, {"provenance": {"task": "any-to-any"}}, "ready for any-to-any"),
+        (SUBMISSION.whole, {"provenance": {"task": "unknown"}}, "ready"),
+        ("repo to plan", {"scope": "up to plan"}, "ready up to plan"),
+        ("repo to plan", {}, "ready for the requested stages (repo to plan)"),
     ],
 )
-def test_a_verdict_names_the_task_and_what_only_the_engine_sees(
-    asked: str, provenance: dict, headline: str
-) -> None:
-    report = Report(
-        verdict=verdict_of((PASSED,)), results=(PASSED,), asked=asked, provenance=provenance
-    )
+def test_a_verdict_has_the_task_and_its_scope(asked: str, fields: dict, headline: str) -> None:
+    report = Report(verdict=verdict_of((PASSED,)), results=(PASSED,), asked=asked, **fields)
     assert words.headline(report) == headline

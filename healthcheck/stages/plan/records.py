@@ -277,6 +277,15 @@ class UnshippedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SourcedFile:
+    """A committed file that deploy.sh sources; `read_at` is the line of deploy.sh that does it."""
+
+    path: str
+    text: str
+    read_at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchPlan:
     """What deploy.sh would launch.
 
@@ -293,6 +302,7 @@ class LaunchPlan:
         loading_run: a run in which no server becomes ready; None if deploy.sh does not wait for its server.
         elsewhere_run: a run with another working directory; None if deploy.sh starts no server or is the only file.
         script: the text of deploy.sh. `settings`: the text of adapter.toml, "" without one.
+        sourced: the committed files that deploy.sh sources.
         observed: observations of `run`.
         required: the packages, URLs and folders in requirements.txt.
         unshipped: files of the author's working copy that are not committed; `unshipped_files` are those of
@@ -317,6 +327,7 @@ class LaunchPlan:
     elsewhere_run: ShellRun | None = None
     script: str = ""
     settings: str = ""
+    sourced: tuple[SourcedFile, ...] = ()
     observed: Observations = field(default_factory=Observations)
     unshipped: tuple[str, ...] = ()
     unshipped_files: tuple[UnshippedFile, ...] = ()

@@ -24,8 +24,9 @@ from healthcheck.stages.plan.image import (
 )
 from healthcheck.stages.plan.records import LaunchPlan, Origin, ServerCommand
 from healthcheck.stages.plan.script import causes, deploy_sh
-from healthcheck.stages.plan.script.arguments import Arguments, Edits, without_assignment
+from healthcheck.stages.plan.script.arguments import Arguments, Edits
 from healthcheck.stages.plan.script.causes import Cause
+from healthcheck.stages.plan.script.sourced import Overwriting, without_variable
 from healthcheck.stages.plan.script.stderr import Complaint, Need
 from healthcheck.stages.plan.servers.engines import EVERYWHERE
 from healthcheck.stages.plan.servers.options import vllm_grammar
@@ -172,18 +173,15 @@ def name_edits(plan: LaunchPlan, server: ServerCommand, option: str) -> Edits:
 
 def key_edits(plan: LaunchPlan, server: ServerCommand, key: str) -> Edits:
     """Remove the option or the variable that demands a key."""
-    return (
-        without_option(plan, server, key)
-        if key.startswith("-")
-        else without_assignment(plan.script, key)
-    )
+    return without_option(plan, server, key) if key.startswith("-") else without_variable(plan, key)
 
 
-def model_edits(plan: LaunchPlan, server: ServerCommand, overwritten: int) -> Edits:
-    """Serve $MODEL_PATH itself, or keep its value if a line of deploy.sh overwrites it."""
+def model_edits(plan: LaunchPlan, server: ServerCommand, overwritten: Overwriting | None) -> Edits:
+    """Serve $MODEL_PATH itself, or keep its value if a line overwrites it."""
     if overwritten:
-        edits = without_assignment(plan.script, contract.MODEL_PATH_VARIABLE)
-        return edits if len(edits) == 1 and edits[0].line == overwritten else ()
+        edits = without_variable(plan, contract.MODEL_PATH_VARIABLE)
+        places = [(edit.file, edit.line) for edit in edits]
+        return edits if places == [(overwritten.file, overwritten.line)] else ()
     if server.engine not in {"vllm", "sglang"} or server.env.get(
         contract.MODEL_PATH_VARIABLE
     ) not in {
@@ -230,11 +228,12 @@ def line_ends(*files: str) -> str:
     return f"sed -i 's/\\r$//' {names} && {kept} && {committed}"
 
 
-def own_model_path(number: int) -> str:
-    """How to repair a line of deploy.sh that changes MODEL_PATH."""
+def own_model_path(place: Overwriting) -> str:
+    """How to repair a line that changes MODEL_PATH."""
     return msg(
-        "take line {number} out: it puts another value into the MODEL_PATH that the service sets",
-        number=number,
+        "remove line {line} of {file}: it overwrites the MODEL_PATH that the service sets",
+        line=place.line,
+        file=place.file,
     )
 
 

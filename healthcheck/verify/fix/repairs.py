@@ -87,18 +87,18 @@ def _not_repaired(result: CheckResult, changed: Collection[str]) -> str:
     path = next((edit.file for edit in _edits(result) if edit.file in changed), "")
     if path:
         return msg(
-            "not repaired for {id}: {path} has uncommitted changes: commit or stash them first",
+            "{id} was not repaired: {path} has uncommitted changes; commit or stash them first",
             id=id_,
             path=path,
         )
     by_hand = [finding.fix for finding in _by_gravity(result) if finding.fix]
     if by_hand:
         return msg(
-            "not repaired for {id}; by hand: {by_hand}",
+            "repair {id} by hand: {by_hand}",
             id=id_,
             by_hand=joined("; ", dict.fromkeys(by_hand)),
         )
-    return msg("not repaired for {id}: npu-adapter explain {id} says how", id=id_)
+    return msg("repair {id} by hand: npu-adapter explain {id} shows how", id=id_)
 
 
 def _by_gravity(result: CheckResult) -> list[Finding]:

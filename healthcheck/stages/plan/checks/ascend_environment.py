@@ -10,7 +10,7 @@ from healthcheck.core.check import Findings, check, fail, warn
 from healthcheck.core.records import Finding, JsonValue
 from healthcheck.stages.plan.records import LaunchPlan, Mark, ServerCommand
 from healthcheck.stages.plan.script import deploy_sh
-from healthcheck.stages.plan.script.arguments import without_assignment
+from healthcheck.stages.plan.script.sourced import without_variable
 from healthcheck.stages.plan.servers.served import line_of
 from healthcheck.stages.repo import shell
 from healthcheck.text.did_you_mean import hint
@@ -147,7 +147,7 @@ def _other_version(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]
             value=value,
         )
         where = line_of(plan, f"{_VERSION}=", _VERSION)
-        edits = without_assignment(plan.script, _VERSION)
+        edits = without_variable(plan, _VERSION)
         fix = "" if edits else msg("remove it")
         evidence: dict[str, JsonValue] = {"row": row.vllm_ascend}
         yield warn(
@@ -199,7 +199,7 @@ def _without_platform(plan: LaunchPlan, server: ServerCommand) -> Iterator[Findi
             "do not set VLLM_PLUGINS, or add {platform_plugin} to it: VLLM_PLUGINS={platform_plugin},…",
             platform_plugin=own,
         )
-        edits = without_assignment(plan.script, "VLLM_PLUGINS")
+        edits = without_variable(plan, "VLLM_PLUGINS")
         say, where = warn if value else fail, line_of(plan, "VLLM_PLUGINS=", "VLLM_PLUGINS")
         yield say(expected=expected, seen=seen, fix="" if edits else fix, where=where, edits=edits)
 
@@ -220,7 +220,7 @@ def _devices_of_a_gpu(plan: LaunchPlan, server: ServerCommand) -> Iterator[Findi
             value=value,
         )
         edits, where = (
-            without_assignment(plan.script, _GPU_DEVICES),
+            without_variable(plan, _GPU_DEVICES),
             line_of(plan, f"{_GPU_DEVICES}=", _GPU_DEVICES),
         )
         yield warn(expected=expected, seen=seen, fix="" if edits else fix, where=where, edits=edits)
@@ -251,7 +251,7 @@ def _unread(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
             else msg("remove it")
         )
         where, unknown = line_of(plan, f"{name}=", name), not (moved or readers or others)
-        edits = without_assignment(plan.script, name) if unknown else ()
+        edits = without_variable(plan, name) if unknown else ()
         yield warn(
             expected=expected,
             seen=seen,

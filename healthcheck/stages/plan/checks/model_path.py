@@ -14,6 +14,7 @@ from healthcheck.stages.plan.commands import QUOTED_CHARACTERS, quoted
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.script import deploy_sh, quotes
 from healthcheck.stages.plan.script.permissions import refused_weights
+from healthcheck.stages.plan.script.sourced import Overwriting, overwriting
 from healthcheck.stages.plan.script.weight_path import misnamed
 from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.plan.servers.served import STARTED, is_within, line_of, served, unresolved
@@ -121,7 +122,8 @@ def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> 
         model_path=was,
         quoted=server.command,
     )
-    fix, where = _naming(plan, server, model)
+    overwritten = _overwritten(plan, server, model)
+    fix = _naming(plan, server, model, overwritten)
     raw = next((word for word in map(_value, server.argv) if plan.model_path in word), model)
     cause = misnamed(plan, raw)
     if UNRESOLVED in model:
@@ -132,8 +134,9 @@ def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> 
             expected=expected, seen=cause.seen, fix=cause.fix, where=cause.where or server.where
         )
     elif not is_within(model, plan.model_path):
-        edits = repairs.model_edits(plan, server, deploy_sh.line_number(where))
-        where = where or line_of(plan, model, os.path.basename(model.rstrip("/")), "--model")
+        edits = repairs.model_edits(plan, server, overwritten)
+        written = (model, os.path.basename(model.rstrip("/")), "--model")
+        where = overwritten.where if overwritten else line_of(plan, *written)
         fix = "" if edits else fix
         yield fail(expected=expected, seen=seen, fix=fix, where=where, edits=edits)
     elif model != plan.model_path and server.engine != "llama.cpp":
@@ -147,25 +150,36 @@ def _value(word: str) -> str:
     return word.partition("=")[2] if word.startswith("-") and "=" in word else word
 
 
-def _naming(plan: LaunchPlan, server: ServerCommand, model: str) -> tuple[str, str]:
-    """The repair and its place: name $MODEL_PATH as the model, or keep its value if the script changed it."""
+def _overwritten(plan: LaunchPlan, server: ServerCommand, model: str) -> Overwriting | None:
+    """The line that gave MODEL_PATH another value, if the server got that one as its model."""
+    if not _was_changed(plan, server, model):
+        return None
+    return overwriting(plan, contract.MODEL_PATH_VARIABLE)
+
+
+def _was_changed(plan: LaunchPlan, server: ServerCommand, model: str) -> bool:
+    """Whether the model is the value of a MODEL_PATH that the service did not set."""
     given = server.env.get(contract.MODEL_PATH_VARIABLE, plan.model_path)
-    if given == plan.model_path or model not in {
-        given,
-        os.path.normpath(os.path.join(server.cwd, given)),
-    }:
-        of_mindie = msg(
+    taken = {given, os.path.normpath(os.path.join(server.cwd, given))}
+    return given != plan.model_path and model in taken
+
+
+def _naming(
+    plan: LaunchPlan, server: ServerCommand, model: str, overwritten: Overwriting | None
+) -> str:
+    """The repair: name $MODEL_PATH as the model, or keep its value if the script changed it."""
+    if overwritten:
+        return repairs.own_model_path(overwritten)
+    if _was_changed(plan, server, model):
+        given = server.env[contract.MODEL_PATH_VARIABLE]
+        return msg(
+            "leave MODEL_PATH as the service sets it; here it became {given}", given=quoted(given)
+        )
+    if server.engine == "mindie":
+        return msg(
             "set {key} to the value of MODEL_PATH in MindIE's config.json", key='"modelWeightPath"'
         )
-        return of_mindie if server.engine == "mindie" else msg(
-            'name "$MODEL_PATH" as the model'
-        ), ""
-    number = deploy_sh.overwriting_line(plan.script, contract.MODEL_PATH_VARIABLE)
-    if number:
-        return repairs.own_model_path(number), deploy_sh.place(number)
-    return msg(
-        "leave MODEL_PATH as the service sets it; here it became {given}", given=quoted(given)
-    ), ""
+    return msg('name "$MODEL_PATH" as the model')
 
 
 def _quotes(plan: LaunchPlan) -> Iterator[Finding]:

@@ -243,7 +243,8 @@ def _is_of_every_machine(address: str) -> bool:
 def _is_found_out(plan: LaunchPlan, value: str) -> bool:
     """Whether the script looked the value up: its text lacks it, and the machine has it."""
     word = re.compile(rf"(?<![\w.]){re.escape(value)}(?![\w.])")
-    if any(word.search(line) for _, line in deploy_sh.code_lines(plan.script)):
+    texts = (plan.script, *(file.text for file in plan.sourced))
+    if any(word.search(line) for text in texts for _, line in deploy_sh.code_lines(text)):
         return False
     interfaces = {"eth0"}
     if not plan.observed.isolated:

@@ -31,6 +31,7 @@ from healthcheck.stages.plan.records import (
     UnshippedFile,
 )
 from healthcheck.stages.plan.script import causes, deploy_sh, trace
+from healthcheck.stages.plan.script.sourced import sourced_files
 from healthcheck.stages.plan.servers import recognise
 from healthcheck.stages.plan.vllm_cli.parsers import read_format
 from healthcheck.stages.repo import bashisms
@@ -119,7 +120,8 @@ class DryRun:
             loading_run=loading.result(),
             elsewhere_run=elsewhere.result(),
             script=self.text,
-            settings=self._settings(),
+            settings=self._text(SETTINGS),
+            sourced=sourced_files(self.text, submission.paths, self._text),
             observed=_observed(first),
             required=tuple(entry.name or entry.target for entry in entries(submission)),
             unshipped=(*submission.untracked, *submission.ignored),
@@ -156,16 +158,14 @@ class DryRun:
         )
         return having or tuple(texts)
 
-    def _settings(self) -> str:
-        path = self.tree / SETTINGS
+    def _text(self, path: str) -> str:
+        """The text of a small file of the repository; "" for others."""
+        place = self.tree / path
         try:
-            return (
-                ""
-                if path.is_symlink()
-                else read_bounded(path, MAX_BYTES).decode("utf-8", "replace")
-            )
+            data = b"" if place.is_symlink() else read_bounded(place, MAX_BYTES)
         except UsageError:
             return ""
+        return data.decode("utf-8", "replace")
 
     def _take(self, shell: tuple[str, ...], name: str, *, folder: str = "") -> _Take:
         """Run the script, and repeat a run that may have ended by chance.

@@ -369,8 +369,8 @@ def _length_of_braces(line: str) -> int:
     return 0
 
 
-def without_assignment(text: str, name: str) -> Edits:
-    """Remove the only assignment of a variable: its line, or the words before a command."""
+def without_assignment(file: str, text: str, name: str) -> Edits:
+    """Remove the only assignment of a variable in a file: its line, or the words before a command."""
     script = shell.read(text)
     given = [node for node in script.of("variable_assignment") if node.name == name]
     node = given[0] if len(given) == 1 else None
@@ -380,7 +380,7 @@ def without_assignment(text: str, name: str) -> Edits:
     first, last = text.rfind("\n", 0, statement.start) + 1, text.find("\n", statement.end)
     last = len(text) if last < 0 else last
     if text[first:last].strip() == statement.text.strip():
-        return (replaced(contract.ENTRY_POINT, text, first, min(last + 1, len(text)), ""),)
+        return (replaced(file, text, first, min(last + 1, len(text)), ""),)
     after = text[node.end : last]
     if (
         node.parent
@@ -388,5 +388,5 @@ def without_assignment(text: str, name: str) -> Edits:
         and after.lstrip(" \t") not in {"", "\\"}
     ):
         end = node.end + len(after) - len(after.lstrip(" \t"))
-        return (replaced(contract.ENTRY_POINT, text, node.start, end, ""),)
+        return (replaced(file, text, node.start, end, ""),)
     return ()

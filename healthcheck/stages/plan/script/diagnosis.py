@@ -29,6 +29,7 @@ from healthcheck.stages.plan.script.permissions import (
     refused_weights,
 )
 from healthcheck.stages.plan.script.refusals import NAMESPACES
+from healthcheck.stages.plan.script.sourced import overwriting
 from healthcheck.stages.plan.script.stderr import (
     TAIL_LINES,
     Complaint,
@@ -317,15 +318,15 @@ def _image_file(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
 def _overwritten(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     """A test of MODEL_PATH after a line that changes it."""
     stop = trace.stop(plan)
-    number = deploy_sh.overwriting_line(plan.script, contract.MODEL_PATH_VARIABLE)
+    place = overwriting(plan, contract.MODEL_PATH_VARIABLE)
     if (
         not plan.run.exit_status
-        or not number
-        or number > stop.line
+        or not place
+        or place.read_at > stop.line
         or not trace.asks(plan, _MODEL_PATH)
     ):
         return None
-    return Ending(own_model_path(number), deploy_sh.place(number))
+    return Ending(own_model_path(place), place.where)
 
 
 def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:

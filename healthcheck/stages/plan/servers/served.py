@@ -20,10 +20,13 @@ def served(plan: LaunchPlan) -> ServerCommand:
 
 
 def line_of(plan: LaunchPlan, *needles: str) -> str:
-    """The place of the first needle in deploy.sh, else the place of the server."""
+    """The place of the first needle in deploy.sh or a sourced file, else the place of the server."""
     for needle in needles:
         if place := deploy_sh.place_of(plan.script, [needle]):
             return place
+        for file in plan.sourced:
+            if number := deploy_sh.find_line(file.text, [needle]):
+                return f"{file.path}:{number}"
     return served(plan).place
 
 
