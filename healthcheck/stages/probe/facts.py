@@ -315,20 +315,27 @@ def _collect(
     keeper.meter.start()
     sampler = Sampler(settings, problems, keeper.keep)
     stopped, sent_s = "", 0.0
+    ended_by: EndedBy | None = None
     try:
         if not keeper.enough:
             asyncio.run(_send(sampler, settings, keeper, slots))
         sent_s = time.monotonic() - began
         if before.stopped and not (sampler.gave_up or keeper.enough):
             asyncio.run(_ask_alone(settings, problems, folder, progress, before.seconds + sent_s))
-        by = EndedBy.CUT if keeper.never_ends else EndedBy.EVIDENCE
-        stopped = sampler.gave_up or (by.value if keeper.enough else "")
+        if sampler.gave_up:
+            ended_by, stopped = EndedBy.FAILURES, sampler.gave_up
+        elif keeper.enough:
+            ended_by = EndedBy.CUT if keeper.never_ends else EndedBy.EVIDENCE
+            stopped = ended_by.sentence
     except KeyboardInterrupt:
-        stopped = EndedBy.INTERRUPT.value
+        ended_by = EndedBy.INTERRUPT
+        stopped = ended_by.sentence
     finally:
         keeper.journal.close()
         seconds = round(before.seconds + (sent_s or time.monotonic() - began), 3)
-        run_folder.write_outcome(folder, Outcome(stopped=stopped, seconds=seconds))
+        run_folder.write_outcome(
+            folder, Outcome(stopped=stopped, ended_by=ended_by, seconds=seconds)
+        )
     run = run_folder.load(folder, keeper.grades)
     run_folder.write_metrics(run, compute_metrics(run))
     return run

@@ -248,13 +248,27 @@ FEW_PROBLEMS = 30
 
 
 class EndedBy(enum.Enum):
-    """The reason why a run ended early; the values begin the sentence in the run folder."""
+    """Why a run ended early."""
 
-    EVIDENCE = msg("the evidence is clear")
-    FAILURES = msg("requests failed")
-    CUT = msg("every answer was cut at max_tokens")
-    INTERRUPT = msg("interrupted")
-    KILL = msg("the run was killed")
+    EVIDENCE = "evidence"
+    FAILURES = "failures"
+    CUT = "cut"
+    INTERRUPT = "interrupt"
+    KILL = "kill"
+
+    @property
+    def sentence(self) -> str:
+        """The reason in words."""
+        return _ENDINGS[self]
+
+
+_ENDINGS = {
+    EndedBy.EVIDENCE: msg("the evidence is clear"),
+    EndedBy.FAILURES: msg("requests failed"),
+    EndedBy.CUT: msg("every answer was cut at max_tokens"),
+    EndedBy.INTERRUPT: msg("interrupted"),
+    EndedBy.KILL: msg("the run was killed"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,7 +279,8 @@ class ProbeRun:
         settings: as used: with the model's name, and max_tokens lowered if necessary.
         samples: every sample on record, in dispatch order; `grades[i]` is the grade of `samples[i]`.
         planned: the planned number of samples.
-        stopped: why the run ended early, "" if it did not.
+        stopped: why the run ended early, in words; "" if it did not.
+        ended_by: the same as a code; None if it did not.
         folder: the run folder.
         drawn_from: the number of distinct problems in the data set; None if it is not on record.
         alone: further samples that were asked one at a time, with their grades; they count in no figure.
@@ -282,16 +297,12 @@ class ProbeRun:
     server: Mapping[str, Any] = field(default_factory=dict)
     drawn_from: int | None = None
     alone: tuple[tuple[Sample, Grade], ...] = ()
+    ended_by: EndedBy | None = None
 
     @property
     def again(self) -> str:
         """The command that continues the run."""
         return f"npu-adapter probe {self.settings.url} --resume {self.folder}"
-
-    @property
-    def ended_by(self) -> EndedBy | None:
-        """The reason behind `stopped`, None if the run was complete."""
-        return next((each for each in EndedBy if self.stopped.startswith(each.value)), None)
 
     @property
     def complete(self) -> tuple[int, ...]:

@@ -59,10 +59,17 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a run ended: why it ended early, "" if it did not; seconds over all its parts."""
+    """How a run ended.
+
+    Attributes:
+        stopped: why it ended early, in words; "" if it did not.
+        seconds: over all its parts.
+        ended_by: why it ended early, as a code. None if it did not.
+    """
 
     stopped: str
     seconds: float
+    ended_by: EndedBy | None = None
 
 
 def begin(
@@ -223,6 +230,7 @@ def load(folder: Path, known: Mapping[int, Grade] | None = None) -> ProbeRun:
         grades=every,
         planned=planned,
         stopped="" if len(samples) == planned else outcome.stopped,
+        ended_by=None if len(samples) == planned else outcome.ended_by,
         seconds=outcome.seconds,
         folder=folder,
         server=head.server,
@@ -234,7 +242,8 @@ def load(folder: Path, known: Mapping[int, Grade] | None = None) -> ProbeRun:
 def outcome_of(folder: Path) -> Outcome:
     """How the run ended; a run without a recorded outcome was killed."""
     if not (folder / OUTCOME).exists():
-        return Outcome(stopped=EndedBy.KILL.value, seconds=0.0)
+        killed = EndedBy.KILL
+        return Outcome(stopped=killed.sentence, ended_by=killed, seconds=0.0)
     return json_text.load_as(read_bounded(folder / OUTCOME, MAX_CONFIG_BYTES), Outcome)
 
 

@@ -101,7 +101,7 @@ class Sampler:
             if strikes >= self._settings.patience.strikes:
                 self.gave_up = msg(
                     "{failed} {strikes} times in a row; the last: {error}",
-                    failed=EndedBy.FAILURES.value,
+                    failed=EndedBy.FAILURES.sentence,
                     strikes=strikes,
                     error=sample.error,
                 )
