@@ -9,12 +9,12 @@ from pathlib import Path
 
 from healthcheck.cli import output, sampling
 from healthcheck.cli.places import new_report
-from healthcheck.core.extensions import Extra, part
+from healthcheck.core.extensions import Extra, asked_of_additions
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import Report
 from healthcheck.core.stages import Stage
-from healthcheck.errors import UsageError
+from healthcheck.errors import ExitStatus, UsageError
 from healthcheck.stages.probe import facts
 from healthcheck.stages.probe.checks import CHECKS
 from healthcheck.stages.probe.options.reading import keep
@@ -31,9 +31,9 @@ from healthcheck.verify import provenance
 
 def run(options: argparse.Namespace) -> int:
     """Probe, print and write the report; returns the exit status of the verdict."""
-    if options.client:
-        status: int = part("client", "--client").probe(options)
-        return status
+    for instead in asked_of_additions("probe", options):
+        if callable(instead):
+            return ExitStatus(instead())
     if options.resume and options.out:
         raise UsageError(msg("--resume names the folder already: leave --out away"))
     asked = sampling.asked(options)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection
 from urllib.parse import urlsplit
 
 from healthcheck import contract
-from healthcheck.cli.number_types import positive
 from healthcheck.cli.places import place
 from healthcheck.errors import UsageError
 from healthcheck.stages.probe.options.record import Group, Option, ProbeOptions, given, options
@@ -64,19 +63,6 @@ def files(parser: argparse.ArgumentParser) -> None:
             "an option as in the file, such as top_k=20 or chat_template_kwargs.enable_thinking=false"
         ),
     )
-
-
-def client(parser: argparse.ArgumentParser) -> None:
-    """Declare `--client` and what belongs to it."""
-    part = parser.add_argument_group(
-        msg("the evaluation client itself (see docs/service-report.md)")
-    )
-    part.add_argument("--client", choices=("aisbench",), metavar="NAME", help=msg("have aisbench, the service's "
-                      "client, ask the server, and read its report"))  # fmt: skip
-    part.add_argument("--aisbench-python", default="", metavar="PYTHON", help=msg("the Python, or the virtual "
-                      "environment, that has it (default: this Python, else ais_bench on PATH)"))  # fmt: skip
-    part.add_argument("--client-deadline", type=positive, default=3600.0, metavar="S", help=msg("seconds for it "
-                      "(default: 3600)"))  # fmt: skip
 
 
 def service_file(parser: argparse.ArgumentParser) -> None:

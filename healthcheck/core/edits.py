@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import AnyStr
 
 from healthcheck.core.records import Edit
 from healthcheck.text.messages import joined, msg
@@ -16,6 +17,12 @@ MOST_IN_WORDS = 6
 _BLANKS_BEHIND = re.compile(r".*\\[ \t]+")
 _WORD_BEFORE = re.compile(r"\S*\s*\Z")
 _WORD_AFTER = re.compile(r"\s*\S*")
+
+
+def occurs_once(old: AnyStr, text: AnyStr) -> bool:
+    """Whether a text occurs exactly once in another one; "aa" occurs twice in "aaa"."""
+    first = text.find(old)
+    return first >= 0 and text.find(old, first + 1) < 0
 
 
 def replaced(file: str, text: str, start: int, end: int, new: str) -> Edit:
@@ -27,7 +34,7 @@ def replaced(file: str, text: str, start: int, end: int, new: str) -> Edit:
     last = len(text) if last < 0 else max(last, end)
     before, after = text[first:start], text[end:last]
     old = text[start:end]
-    while (not old or text[first:last].count(old) != 1) and (before or after):
+    while (not old or not occurs_once(old, text[first:last])) and (before or after):
         pattern, source = (_WORD_BEFORE, before) if before else (_WORD_AFTER, after)
         found = pattern.search(source)
         part = found[0] if found and found[0] else source

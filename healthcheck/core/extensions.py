@@ -26,13 +26,13 @@ from typing import Any
 from healthcheck.core.check import Check, Findings, NotApplicable, broke, check
 from healthcheck.core.records import JsonValue
 from healthcheck.core.stages import STAGES, Stage
-from healthcheck.errors import KitFailure, UsageError
+from healthcheck.errors import KitFailure
 from healthcheck.text.messages import Message, msg
 
 CHECKS = "npu_adapter.checks"
 COMMANDS = "npu_adapter.commands"
-PARTS = "parts"
-"""Implementations of options of core commands, such as `verify --numerics`; for the kit's own extensions only."""
+ADDITIONS = "additions"
+"""Options of core commands, such as `verify --numerics`; for the kit's own extensions only."""
 OWN: tuple[tuple[str, str, str], ...] = (
     (COMMANDS, "compare", "healthcheck.extensions.compare.command:COMMAND"),
     (COMMANDS, "diagnose", "healthcheck.extensions.diagnose.command:COMMAND"),
@@ -46,10 +46,10 @@ OWN: tuple[tuple[str, str, str], ...] = (
     (CHECKS, "features", "healthcheck.extensions.features.checks:CHECKS"),
     (CHECKS, "numerics", "healthcheck.extensions.numerics.checks:CHECKS"),
     (CHECKS, "runner", "healthcheck.extensions.runner.checks:CHECKS"),
-    (PARTS, "client", "healthcheck.extensions.service_report.with_client"),
-    (PARTS, "features", "healthcheck.extensions.features.running:IN_A_RUN"),
-    (PARTS, "numerics", "healthcheck.extensions.numerics.measuring:IN_A_RUN"),
-    (PARTS, "lab", "healthcheck.extensions.lab.part"),
+    (ADDITIONS, "numerics", "healthcheck.extensions.numerics.added:ADDITIONS"),
+    (ADDITIONS, "features", "healthcheck.extensions.features.added:ADDITIONS"),
+    (ADDITIONS, "client", "healthcheck.extensions.service_report.added:ADDITIONS"),
+    ("parts", "lab", "healthcheck.extensions.lab.part"),
 )
 """Group, name and place of each, as in an entry point: they also work in a clone that is not installed."""
 _ID = re.compile(r"([a-z0-9-]+)/[a-z0-9-]+")
@@ -80,6 +80,26 @@ class Command:
     arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]
     group: Group = Group.ADDED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addition:
+    """Options that an extension adds to a command of the core.
+
+    Attributes:
+        command: the name of the command.
+        heading: the heading of the options in `--help`; additions with the same one share it.
+        arguments: declares the options in that group.
+        asked: what the given options ask for; None if none of them was given. For `verify`, this is a
+            `Measurement`; for `probe`, a function that runs in place of the probe and returns the exit status.
+        everyday: the options that `--help` shows; it leaves the others to `--help-all`.
+    """
+
+    command: str
+    heading: str
+    arguments: Callable[[argparse._ArgumentGroup], None]
+    asked: Callable[[argparse.Namespace], object]
+    everyday: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,27 +204,34 @@ def command(extension: Extension) -> Command:
     return loaded
 
 
-def part(name: str, option: str) -> Any:
-    """The object that implements an option of a core command.
+def additions(command: str) -> tuple[Addition, ...]:
+    """What the kit's own extensions add to a command."""
+    loaded: list[Any] = [each.load() for each in own(ADDITIONS)]
+    return tuple(each for added in loaded for each in added if each.command == command)
+
+
+def declare_additions(parser: argparse.ArgumentParser, command: str) -> None:
+    """Declare the options that extensions add to a command."""
+    groups: dict[str, argparse._ArgumentGroup] = {}
+    for addition in additions(command):
+        if addition.heading not in groups:
+            groups[addition.heading] = parser.add_argument_group(addition.heading)
+        addition.arguments(groups[addition.heading])
+
+
+def asked_of_additions(command: str, options: argparse.Namespace) -> tuple[object, ...]:
+    """What the given options of extensions ask for.
 
     Raises:
-        UsageError: this installation does not have it.
+        UsageError: one of them cannot be used.
     """
-    found = part_if_there(name)
-    if found is None:
-        raise UsageError(
-            msg(
-                "{option} needs the extension {name}, which is not installed here",
-                option=option,
-                name=name,
-            )
-        )
-    return found
+    asked = (addition.asked(options) for addition in additions(command))
+    return tuple(each for each in asked if each is not None)
 
 
 def part_if_there(name: str) -> Any:
     """The object that an extension adds to a core command; None without the extension."""
-    return next((each.load() for each in own(PARTS) if each.name == name), None)
+    return next((each.load() for each in own("parts") if each.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)

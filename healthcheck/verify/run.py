@@ -49,19 +49,21 @@ TASKS = {task.value: task for task in contract.Task}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """A measurement of a running server by an extension, between the endpoint and the probe.
+    """A measurement of a running server by an extension.
 
     Attributes:
-        checks: all of its checks, of one stage.
+        option: with which it is asked for.
+        stage: its place among the stages decides whether it comes before the probe or after it.
+        needs: the stage that the run has to reach.
+        checks: all of its checks.
         judge: measures the server at a URL, and adds the results to the run.
     """
 
-    checks: tuple[Check[Any], ...]
+    option: str
+    stage: Stage
+    needs: Stage
     judge: Callable[[Run, str], None]
-
-
-AskClient = Callable[["Run", str], None]
-"""Has the evaluation client ask the problems of the run's probe at a URL, and says how its figures differ."""
+    checks: tuple[Check[Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +84,7 @@ class Request:
         pending: judge the working copy, as `git commit -a` would commit it.
         staged: judge the staged files, as `git commit` would commit them.
         waived: ids of checks that must not run, each with who asked for that and why; a report names them.
+        strict: a check that warns counts as failed.
         extra: the checks of extensions, which run after the kit's own of their stage.
         settings: the repository's file whose settings were used, "" if it has none.
         own_settings: whether the repository's settings count, and so whether they can be read.
@@ -89,8 +92,7 @@ class Request:
         environment: variables of the launch in addition to those of every launch.
         deadline_s: how long a launch may take to answer; None for the service's deadline, or the kit's if that is
             unknown.
-        measurements: of the server, after the endpoint.
-        client: has the evaluation client itself ask the server after the probe; None to leave that out.
+        measurements: of the server, each in its stage.
         unconfined: if this system has no sandbox, deploy.sh runs with all permissions of this user.
     """
 
@@ -103,6 +105,7 @@ class Request:
     stack: str = ""
     pending: bool = False
     staged: bool = False
+    strict: bool = False
     until: Stage = Stage.PROBE
     ahead: str = ""
     stands_in: bool = False
@@ -117,7 +120,6 @@ class Request:
     npu: str = ""
     npus: int = 0
     measurements: tuple[Measurement, ...] = ()
-    client: AskClient | None = None
     unconfined: bool = False
     probe: ProbeSettings = field(default_factory=lambda: ProbeSettings(url=""))
 

@@ -57,12 +57,14 @@ def talk(run: Run, url: str, task: Task) -> None:
     if run.wants(Stage.ENDPOINT):
         run.begin(Stage.ENDPOINT)
         _judge_endpoint(run, url, task)
-    for measurement in run.request.measurements:
+    asked = run.request.measurements
+    for measurement in (each for each in asked if not each.stage.reaches(Stage.PROBE)):
         _measure(run, url, measurement)
     if run.wants(Stage.PROBE):
         _probe(run, url, task)
-    if run.request.client and not run.stopped:
-        run.request.client(run, url)
+    for measurement in (each for each in asked if each.stage.reaches(Stage.PROBE)):
+        if not run.stopped:
+            measurement.judge(run, url)
 
 
 def _judge_endpoint(run: Run, url: str, task: Task) -> None:
@@ -216,7 +218,7 @@ def _measure(run: Run, url: str, measurement: Measurement) -> None:
     if failed := _failed(run):
         run.ledger.skip(measurement.checks, msg("{id} failed", id=failed), blocked_by=failed)
         return
-    run.begin(measurement.checks[0].stage)
+    run.begin(measurement.stage)
     measurement.judge(run, url)
 
 

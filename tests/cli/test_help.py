@@ -9,9 +9,13 @@ import pytest
 
 from healthcheck import cli
 from healthcheck.cli.options import probe, verify
+from healthcheck.core.extensions import additions
 from tests.support.commands import ran, whole_parser
 
-EVERYDAY = {"verify": verify.EVERYDAY, "probe": probe.EVERYDAY}
+EVERYDAY = {
+    command: (*module.EVERYDAY, *(flag for added in additions(command) for flag in added.everyday))
+    for command, module in (("verify", verify), ("probe", probe))
+}
 
 
 def examples(shown: str) -> list[str]:

@@ -41,6 +41,12 @@ def test_a_replacement_changes_just_that_part(text: str, data: st.DataObject):
         assert after(text.encode(), repair(made)).decode() == text[:start] + new + text[end:]
 
 
+def test_a_text_that_overlaps_itself_is_replaced_at_its_place():
+    made = replaced(NAME, "aaa", 1, 3, "x")
+    assert after(b"aaa", repair(made)) == b"ax"
+    assert after(b"aaa", repair(edit(1, "aa", "x"))) == b"aaa"
+
+
 @given(
     st.binary(max_size=40),
     st.integers(0, 6),

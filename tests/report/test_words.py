@@ -100,7 +100,7 @@ def test_a_ready_verdict_with_a_warning_has_its_repair_and_the_command() -> None
     report = Report(
         verdict=verdict_of((PASSED, WARNED)),
         results=(PASSED, WARNED),
-        asked=words.WHOLE,
+        asked=SUBMISSION.whole,
         provenance={"command": ["npu-adapter", "verify", "my repo"]},
     )
     assert words.next_step(report) == "c; then verify it again: npu-adapter verify 'my repo'"
@@ -133,7 +133,7 @@ def test_a_command_runs_in_the_repository(repair: str, folder: str, shown: str) 
 )
 def test_the_next_step_has_its_place_once(repair: str) -> None:
     failed = replace(FAILED, findings=(replace(FAILED.findings[0], fix=repair),))
-    report = Report(verdict=verdict_of((failed,)), results=(failed,), asked=words.WHOLE)
+    report = Report(verdict=verdict_of((failed,)), results=(failed,), asked=SUBMISSION.whole)
     assert words.next_step(report) == repair
 
 

@@ -8,6 +8,7 @@ from healthcheck import contract
 from healthcheck.cli import output, sampling
 from healthcheck.cli.parsing import begin_help
 from healthcheck.cli.places import new_place, place
+from healthcheck.core.extensions import declare_additions
 from healthcheck.text.messages import msg
 
 EVERYDAY = (
@@ -28,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL", help=root)
     sampling.files(parser)
     sampling.arguments(parser)
-    sampling.client(parser)
+    declare_additions(parser, "probe")
     output.extensions_argument(parser)
     written = parser.add_argument_group(msg("output"))
     written.add_argument(

@@ -8,6 +8,7 @@ from healthcheck import contract
 from healthcheck.cli import number_types, output, sampling
 from healthcheck.cli.parsing import begin_help
 from healthcheck.cli.places import new_place, place
+from healthcheck.core.extensions import additions, declare_additions
 from healthcheck.core.stages import STAGES
 from healthcheck.sandbox.job import CONSENT_OPTION, CONSENT_VARIABLE
 from healthcheck.text.messages import msg
@@ -15,13 +16,8 @@ from healthcheck.text.messages import msg
 DEFAULT_DEADLINE_S = 1800.0
 EVERYDAY = (
     "--weights", "--weights-config", "--model-id", "--task", "--until", "--skip", "--fix", "--stack", "--npu",
-    "--npus", "--url", "--numerics", "--features", "--out", "--json", "--quiet", "--verbose", "--lang",
+    "--npus", "--url", "--out", "--json", "--quiet", "--verbose", "--lang",
 )  # fmt: skip
-MEASUREMENTS = {
-    "numerics": msg("compare log-probabilities that must agree, too (some 300 requests)"),
-    "features": msg("ask for tool calls, formats and parameters, too, of which no verdict speaks"),
-}
-"""Parts of extensions that measure the server, in order; each has the option of its name."""
 OF_PROBE_ALONE = ("--logprobs",)
 """Questions about a measurement; a verdict needs neither, and --probe-config has them."""
 
@@ -32,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "my-adapter --weights /data/Qwen3-8B",
         "my-adapter --model-id Qwen/Qwen3-8B --npu 910B4 --npus 2",
         f"--url http://127.0.0.1:{contract.PORT}",
-        everyday=EVERYDAY,
+        everyday=(*EVERYDAY, *(flag for each in additions("verify") for flag in each.everyday)),
     )
     parser.add_argument(
         "repo", nargs="?", type=place, help=msg("the repository (default: this folder)")
@@ -154,11 +150,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     limits.add_argument(
         "--npus", type=number_types.count, default=0, metavar="N", help=msg("how many of them")
     )
-    more = parser.add_argument_group(
-        msg("measurements of the server (see docs/numerics.md and docs/features.md)")
-    )
-    for name, told in MEASUREMENTS.items():
-        more.add_argument(f"--{name}", action="store_true", help=told)
-    sampling.client(parser)
+    declare_additions(parser, "verify")
     sampling.service_file(parser)
     sampling.arguments(parser, without=OF_PROBE_ALONE)

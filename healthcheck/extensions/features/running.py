@@ -10,6 +10,7 @@ from healthcheck.cli import output, sampling
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import CheckResult, JsonValue, Level, Outcome
+from healthcheck.core.stages import Stage
 from healthcheck.extensions.features import facts, reference
 from healthcheck.extensions.features.checks import CHECKS
 from healthcheck.extensions.features.judgement import figure, rates
@@ -75,4 +76,6 @@ def _as_a_warning(result: CheckResult) -> CheckResult:
     return replace(result, outcome=outcome, findings=findings, settled=True)
 
 
-IN_A_RUN = Measurement(checks=CHECKS, judge=_judge)
+IN_A_RUN = Measurement(
+    option="--features", stage=FEATURES, needs=Stage.ENDPOINT, checks=CHECKS, judge=_judge
+)

@@ -12,10 +12,11 @@ from typing import NoReturn
 
 from healthcheck import contract
 from healthcheck.ascend import stacks
-from healthcheck.cli import output, verify
+from healthcheck.cli import output
 from healthcheck.cli.options import verify as options_of_verify
 from healthcheck.cli.parsing import Parser, as_message, service_argument, service_asked
 from healthcheck.cli.places import place
+from healthcheck.cli.request import requested
 from healthcheck.errors import ExitStatus, UsageError
 from healthcheck.extensions.fleet import drive, jobs, journal, looks, outputs, show
 from healthcheck.extensions.fleet.command import DEFAULT_LOOK_S, LOCAL
@@ -23,8 +24,10 @@ from healthcheck.extensions.fleet.looks import Look, Terms
 from healthcheck.extensions.fleet.machines import Machines, ThisMachine
 from healthcheck.extensions.fleet.options import Verify, options_of
 from healthcheck.extensions.fleet.records import Job, worst
+from healthcheck.stages.repo.settings import Settings
 from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg
+from healthcheck.verify import service
 
 
 def run(options: argparse.Namespace) -> int:
@@ -144,7 +147,7 @@ def grammar() -> Verify:
             options, unknown = parser.parse_known_args([*words, "--no-settings"])
             if unknown:
                 parser.unknown(unknown)
-            verify.requested(options)
+            requested(options, service.completed(Settings()))
 
     return Verify(options=options_of(parser.actions(), path_type=place), refuse=refuse)
 

@@ -10,6 +10,7 @@ from healthcheck.cli import output, sampling
 from healthcheck.cli.places import new_report
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.records import Verdict
+from healthcheck.core.stages import Stage
 from healthcheck.errors import UsageError
 from healthcheck.extensions.numerics import facts, local, reference, reproduction
 from healthcheck.extensions.numerics.checks import CHECKS
@@ -88,4 +89,6 @@ def _judge(run: Run, url: str) -> None:
         reproduction.keep(run.request.out, run.ledger.results)
 
 
-IN_A_RUN = Measurement(checks=CHECKS, judge=_judge)
+IN_A_RUN = Measurement(
+    option="--numerics", stage=NUMERICS, needs=Stage.ENDPOINT, checks=CHECKS, judge=_judge
+)

@@ -6,7 +6,7 @@ What it reports is read as `npu-adapter read` does, and is beside the figures of
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,11 +26,14 @@ from healthcheck.stages.probe.statistics.summary import accuracy_name
 from healthcheck.system import json_text
 from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg
-from healthcheck.verify.run import Run
+from healthcheck.verify.run import Measurement, Run
 
 _DEMO = msg(
     ". Its demo set needs train.jsonl and test.jsonl of GSM8K in FOLDER/ais_bench/datasets/gsm8k, and "
     "AIS_BENCH_DATASETS_CACHE=FOLDER; --family arithmetic needs no download"
+)
+CLIENT = Stage(
+    name="client", title=msg("the evaluation client asks the probe's problems"), place=75
 )
 _OF_THE_PROBE = ("resume", "junit")
 
@@ -71,7 +74,7 @@ def probe(options: argparse.Namespace) -> int:
     return ExitStatus.READY if done else ExitStatus.INCONCLUSIVE
 
 
-def in_a_run(options: argparse.Namespace) -> Callable[[Run, str], None]:
+def in_a_run(options: argparse.Namespace) -> Measurement:
     """What `verify` has AISBench do after its probe, with the same problems.
 
     Raises:
@@ -102,7 +105,7 @@ def in_a_run(options: argparse.Namespace) -> Callable[[Run, str], None]:
         ):
             run.progress.note(line)
 
-    return measure
+    return Measurement(option="--client", stage=CLIENT, needs=Stage.PROBE, judge=measure)
 
 
 def _measured(
@@ -114,7 +117,7 @@ def _measured(
         Blocked: it reported nothing.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    progress.stage(Stage.PROBE, msg("AISBench asks {url}", url=url))
+    progress.stage(CLIENT, msg("AISBench asks {url}", url=url))
     trouble = client.run(found, asked, url, folder, progress)
     try:
         readings = read.readings_of(folder / client.REPORTS)

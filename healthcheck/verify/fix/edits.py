@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from healthcheck.core.edits import occurs_once
 from healthcheck.core.records import Edit
 from healthcheck.errors import KitFailure, UsageError, reason_of
 from healthcheck.system.files import read_bounded, write_atomically
@@ -127,7 +128,7 @@ def _span(files: Mapping[str, bytes], edit: Edit) -> _Span | None:
     last = starts[after] if after < len(starts) else len(data)
     for end in (b"\n", b"\r\n"):
         old, new = _encoded(edit.old, end), _encoded(edit.new, line_end)
-        if data[first:last].count(old) == 1:
+        if occurs_once(old, data[first:last]):
             start = first + data[first:last].index(old)
             return _Span(start, start + len(old), new)
     return None

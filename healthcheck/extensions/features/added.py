@@ -1,0 +1,35 @@
+"""`verify --features`."""
+
+from __future__ import annotations
+
+import argparse
+
+from healthcheck.core.extensions import Addition
+from healthcheck.text.messages import msg
+
+
+def _arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--features",
+        action="store_true",
+        help=msg("ask for tool calls, formats and parameters, too, of which no verdict speaks"),
+    )
+
+
+def _asked(options: argparse.Namespace) -> object:
+    if not options.features:
+        return None
+    from healthcheck.extensions.features.running import IN_A_RUN  # noqa: PLC0415 - --help needs none of it
+
+    return IN_A_RUN
+
+
+ADDITIONS = (
+    Addition(
+        command="verify",
+        heading=msg("measurements of the server (see docs/numerics.md and docs/features.md)"),
+        arguments=_arguments,
+        asked=_asked,
+        everyday=("--features",),
+    ),
+)
