@@ -62,7 +62,7 @@ class Service:
         source: where its sentences were read, and `read_on` when; "" if the profile does not say it.
         sentences: the profile's own words for a rule, by the name of the attribute that they are about.
         given: the attributes that the file has, the public page's figure or another.
-        release: of vllm-ascend, in the image. This and what follows is None where it is unknown.
+        release: of vllm-ascend, in the image. This and what follows is None if it is unknown.
         served_name: the model that requests name; WEIGHT_PATH stands for the path of its weights.
         shell: that runs deploy.sh: "sh", "dash" or "bash".
     """
@@ -108,8 +108,8 @@ class Service:
 
 FIGURES = ("entry_point", "served_name", "port", "chat_path", "weight_limit_gb", "tasks", "samples")
 """The attributes for which the public page has a figure."""
-KNOWN = tuple(each.name for each in fields(Service))[-10:]
-"""Those that it leaves unknown."""
+UNDOCUMENTED = tuple(each.name for each in fields(Service) if each.default is None)
+"""The attributes that the public page leaves unknown."""
 PUBLIC = Service()
 _in_force = PUBLIC
 
@@ -164,7 +164,7 @@ def places() -> Mapping[str, str]:
     """The values of the placeholders in pages, titles, reasons and rules."""
     now = _in_force
     return {
-        **{name: str(getattr(now, name)) for name in (*FIGURES, *KNOWN)},
+        **{name: str(getattr(now, name)) for name in (*FIGURES, *UNDOCUMENTED)},
         "launch": str(__getattr__("LAUNCH")),
         "streams": str(now.streams),
         "served_name": msg("the name {name}", name=own)
@@ -195,28 +195,101 @@ def stated(text: str) -> str:
 
 
 class Status(enum.Enum):
-    """How certain it is that the service has this rule."""
+    """How certain a fact about the service is.
+
+    DOCUMENTED is a sentence of the service. OBSERVED was seen in public material, which is not the evaluation.
+    INFERRED follows from evidence. UNKNOWN is a fact that no source has; a rule of this status is one of a profile
+    only.
+    """
 
     DOCUMENTED = msg("documented")
+    OBSERVED = msg("observed")
     INFERRED = msg("inferred")
+    UNKNOWN = msg("unknown")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """What is known of one attribute of `Service`.
+
+    Attributes:
+        value: None if it is unknown. An observed value is in `observed`, since nothing is judged by it.
+        source: the document or the file of a profile, "" for none; `read_on` is when it was read.
+        observed: values that were seen in public material, "" for none.
+    """
+
+    name: str
+    value: object
+    status: Status
+    source: str = ""
+    read_on: str = ""
+    observed: str = ""
+
+
+OBSERVED: Mapping[str, Fact] = {
+    fact.name: fact
+    for fact in (
+        Fact(
+            name="release",
+            value=None,
+            status=Status.OBSERVED,
+            source=msg("3 public adapter repositories that name a release"),
+            read_on="2026-09",
+            observed="0.18.0, 0.18.0rc1",
+        ),
+        Fact(
+            name="npu",
+            value=None,
+            status=Status.OBSERVED,
+            source=msg("notebooks of the platform, which are not the evaluation"),
+            read_on="2026-09",
+            observed="910B4",
+        ),
+    )
+}
+"""Facts that no document has, and that public material shows. Nothing is judged by them."""
+
+
+def fact(name: str) -> Fact:
+    """What is known of an attribute of the profile in force."""
+    now = _in_force
+    value = getattr(now, name)
+    if now.says(name):
+        return Fact(
+            name=name,
+            value=value,
+            status=Status.DOCUMENTED,
+            source=now.file,
+            read_on=now.read_on,
+        )
+    if name in FIGURES:
+        status = Status.DOCUMENTED
+        return Fact(name=name, value=value, status=status, source=PAGE, read_on=READ_ON)
+    return OBSERVED.get(name) or Fact(name=name, value=None, status=Status.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """One rule of the service, with the sentence that states it.
 
-
     Attributes:
-        words: the sentence of the public page, with places for its figures.
+        words: the sentence of the page, with places for its figures.
+        status: how certain it is that the public service has this rule.
+        page: where the sentence was read; "" for a rule that only a profile can have.
         about: the attributes of `Service` that it is about.
         otherwise: the sentence for a profile that says another value; "" for `words` with that value.
     """
 
     words: str
-    otherwise: str = ""
-    status: Status = Status.DOCUMENTED
-    page: str = PAGE
+    status: Status
+    page: str
     about: tuple[str, ...] = ()
+    otherwise: str = ""
+
+    @property
+    def certainty(self) -> Status:
+        """How certain it is that the service in force has this rule: a profile documents its own."""
+        return Status.DOCUMENTED if self.is_own else self.status
 
     @property
     def is_own(self) -> bool:
@@ -252,11 +325,11 @@ class Rule:
     def cited(self) -> str:
         """Where and when it was read, and how sure it is."""
         if not self.read_on:
-            return msg("{source}, {value}", source=self.source, value=self.status.value)
+            return msg("{source}, {value}", source=self.source, value=self.certainty.value)
         return msg(
             "{source}, {value}, read {read_on}",
             source=self.source,
-            value=self.status.value,
+            value=self.certainty.value,
             read_on=self.read_on,
         )
 
@@ -265,8 +338,14 @@ class Rule:
         return msg("“{sentence}” — {source}", sentence=self.sentence, source=self.cited())
 
 
-def _documented(words: str, *about: str) -> Rule:
-    return Rule(words=words, about=about)
+def _documented(words: str, *about: str, otherwise: str = "") -> Rule:
+    """A sentence of the public page."""
+    return Rule(words=words, status=Status.DOCUMENTED, page=PAGE, about=about, otherwise=otherwise)
+
+
+def _of_a_profile(words: str, about: str) -> Rule:
+    """A rule that the public page does not have; it holds only if the profile in force has its attribute."""
+    return Rule(words=words, status=Status.UNKNOWN, page="", about=(about,))
 
 
 ROOT_FILES = _documented(
@@ -308,13 +387,13 @@ CHAT_REQUIRED = _documented(
     ),
     "chat_path",
 )
-SERVED_NAME = Rule(
-    words=msg(
+SERVED_NAME = _documented(
+    msg(
         "you do not need --served-model-name; the evaluation service uses the weight path as the served model "
         "name automatically."
     ),
+    "served_name",
     otherwise=msg("Requests ask for the model by {served_name}."),
-    about=("served_name",),
 )
 WEIGHT_LIMIT = _documented(
     msg("Maximum size: {limit}. If exceeded: Weight download fails and the accuracy job fails."),
@@ -338,20 +417,20 @@ CLIENT_IS_AISBENCH = Rule(
     page=msg("the service's sample report, compared with AISBench's source"),
 )
 
-RELEASE = _documented(msg("The image has vllm-ascend {release}."), "release")
-NPU = _documented(msg("The NPUs of the machine are of the kind {npu}."), "npu")
-NPUS = _documented(msg("The number of NPUs is {npus}."), "npus")
-START_UP = _documented(
+RELEASE = _of_a_profile(msg("The image has vllm-ascend {release}."), "release")
+NPU = _of_a_profile(msg("The NPUs of the machine are of the kind {npu}."), "npu")
+NPUS = _of_a_profile(msg("The number of NPUs is {npus}."), "npus")
+START_UP = _of_a_profile(
     msg("The server has to answer within {start_up_seconds} s of the start of deploy.sh."),
     "start_up_seconds",
 )
-NO_NETWORK = _documented(msg("The machine has no network."), "network")
-SHELL = _documented(msg("deploy.sh is run by {shell}."), "shell")
-USER = _documented(msg("deploy.sh is run by the user {user}."), "user")
-CONCURRENCY = _documented(
+NO_NETWORK = _of_a_profile(msg("The machine has no network."), "network")
+SHELL = _of_a_profile(msg("deploy.sh is run by {shell}."), "shell")
+USER = _of_a_profile(msg("deploy.sh is run by the user {user}."), "user")
+CONCURRENCY = _of_a_profile(
     msg("The client sends up to {concurrency} requests at once."), "concurrency"
 )
-MAX_TOKENS = _documented(msg("Each request asks for up to {max_tokens} tokens."), "max_tokens")
+MAX_TOKENS = _of_a_profile(msg("Each request asks for up to {max_tokens} tokens."), "max_tokens")
 """These are rules only where the profile in force says so: see `is_own`."""
 
 

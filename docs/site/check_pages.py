@@ -47,7 +47,7 @@ def _parts(page: Page, say: Translate, source: str) -> Iterator[str]:
     if page.rule:
         yield say(page.ruled("")).strip()
         yield f"> {escaped(page.rule.sentence)}"
-        yield f"{page.rule.source}, {page.rule.status.value}, read {page.rule.read_on}."
+        yield f"{page.rule.source}, {page.rule.certainty.value}, read {page.rule.read_on}."
     if page.requires:
         needed = ", ".join(f"[{each}]({up}{each}.md)" for each in page.requires)
         yield say(_sentence(catalogue.needing(needed)))

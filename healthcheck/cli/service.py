@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.cli import output
-from healthcheck.contract import FIGURES, KNOWN, PUBLIC, Rule
+from healthcheck.contract import FIGURES, PUBLIC, UNDOCUMENTED, Fact, Rule, Status
 from healthcheck.errors import UsageError
 from healthcheck.stages.repo.settings import read_settings
 from healthcheck.text.language import translation_of_the_process
@@ -39,7 +39,8 @@ def _lines() -> Iterator[str]:
     )
     if now.name:
         yield f"“{now.name}”"
-    rows = {key(name): (_shown(getattr(now, name)), _source(name)) for name in (*FIGURES, *KNOWN)}
+    facts = [contract.fact(name) for name in (*FIGURES, *UNDOCUMENTED)]
+    rows = {key(fact.name): (_shown(fact.value), _source(fact)) for fact in facts}
     width = max(len(value) for value, _ in rows.values())
     for name, (value, source) in rows.items():
         yield f"  {padded(name, 18)}{padded(say(value), width)}  {say(source)}".rstrip()
@@ -53,18 +54,22 @@ def _shown(value: object) -> str:
     return ", ".join(value) if isinstance(value, tuple) else service.value(value).strip('"')
 
 
-def _source(name: str) -> str:
-    """Where the value of an attribute is from; "" if it is unknown."""
-    now = contract.service()
-    if now.says(name):
-        return now.file
-    return contract.PAGE if name in FIGURES else ""
+def _source(fact: Fact) -> str:
+    """Where a value is from; for an unknown one, what was observed elsewhere; "" for nothing."""
+    if fact.status is Status.OBSERVED:
+        return msg(
+            "seen in {source} ({read_on}): {observed}",
+            source=fact.source,
+            read_on=fact.read_on,
+            observed=fact.observed,
+        )
+    return fact.source
 
 
 def _rules() -> Iterator[Rule]:
     """The rules in force, in the order of the contract."""
     for rule in vars(contract).values():
-        if isinstance(rule, Rule) and (rule.is_own or not set(rule.about) & set(KNOWN)):
+        if isinstance(rule, Rule) and (rule.is_own or rule.status is not Status.UNKNOWN):
             yield rule
 
 
@@ -75,13 +80,20 @@ def _record() -> dict[str, object]:
         "name": now.name,
         "file": now.file,
         "sha256": now.sha256,
-        "values": {
-            key(name): {"value": getattr(now, name), "source": _source(name)}
-            for name in (*FIGURES, *KNOWN)
-        },
+        "values": {key(name): _value(contract.fact(name)) for name in (*FIGURES, *UNDOCUMENTED)},
         "rules": [
             {"sentence": rule.sentence, "source": rule.source, "quote": rule.quote()}
             for rule in _rules()
         ],
         "unknown": contract.UNKNOWN,
+    }
+
+
+def _value(fact: Fact) -> dict[str, object]:
+    return {
+        "value": fact.value,
+        "source": fact.source,
+        "status": fact.status.name.lower(),
+        "read_on": fact.read_on,
+        "observed": fact.observed,
     }

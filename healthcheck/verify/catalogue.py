@@ -47,7 +47,7 @@ class Page:
 
     def ruled(self, rule: str) -> Message:
         """The check's rule with a label: the service's own rule, or an inference about the service."""
-        documented = self.rule is not None and self.rule.status is Status.DOCUMENTED
+        documented = self.rule is not None and self.rule.certainty is Status.DOCUMENTED
         if documented:
             return msg("The service's rule: {rule}", rule=rule)
         return msg("Inferred about the service: {rule}", rule=rule)

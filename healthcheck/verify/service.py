@@ -16,7 +16,7 @@ from typing import Any
 
 from healthcheck import contract
 from healthcheck.ascend import hardware, stacks
-from healthcheck.contract import FIGURES, KNOWN, PUBLIC, Service
+from healthcheck.contract import FIGURES, PUBLIC, UNDOCUMENTED, Service
 from healthcheck.errors import UsageError
 from healthcheck.report.words import plain
 from healthcheck.stages.repo.settings import Settings
@@ -133,8 +133,8 @@ def parsed(data: bytes, file: str) -> Service:
         UsageError: it is not TOML, has an unknown key, or a value that its key does not take.
     """
     table = dict(toml_text.load(data, file))
-    known = _table(table.pop("known", {}), file, "known", KNOWN)
-    sentences = _table(table.pop("sentences", {}), file, "sentences", (*FIGURES, *KNOWN))
+    known = _table(table.pop("known", {}), file, "known", UNDOCUMENTED)
+    sentences = _table(table.pop("sentences", {}), file, "sentences", (*FIGURES, *UNDOCUMENTED))
     about = _table(table, file, "", (*_TEXTS, *FIGURES))
     texts = {name: str(about.pop(name, "")) for name in _TEXTS}
     for name, value in (about | known).items():
@@ -185,7 +185,7 @@ def _table(table: object, file: str, name: str, names: tuple[str, ...]) -> dict[
             where = f"[{name}] {each}" if name else each
             listed, near = (
                 ", ".join(keys),
-                hint(each, [*keys, *map(key, KNOWN), "known", "sentences"]),
+                hint(each, [*keys, *map(key, UNDOCUMENTED), "known", "sentences"]),
             )
             reason = msg(
                 "{file}: {key} is not known; the keys are {keys}{hint}",

@@ -19,9 +19,10 @@ def test_the_values_are_those_of_the_sentences() -> None:
     assert all(task.value in contract.TASK_TYPES.sentence for task in contract.Task)
 
 
-@pytest.mark.parametrize(
-    "rule", [value for value in vars(contract).values() if isinstance(value, Rule)]
-)
+RULES = [value for value in vars(contract).values() if isinstance(value, Rule)]
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.status is not Status.UNKNOWN])
 def test_a_quoted_rule_says_how_sure_it_is_and_where_it_was_read(rule: Rule) -> None:
     said = rule.quote()
     assert said.startswith(f"“{rule.sentence}” — {rule.source}, {rule.status.value}, read 20")
@@ -36,3 +37,22 @@ def test_only_what_is_known_of_the_client_is_an_inference() -> None:
     assert [name for name, status in rules.items() if status is Status.INFERRED] == [
         "CLIENT_IS_AISBENCH"
     ]
+
+
+def test_what_no_document_has_is_unknown_and_never_judged_by() -> None:
+    facts = {name: contract.fact(name) for name in contract.UNDOCUMENTED}
+    assert {fact.value for fact in facts.values()} == {None}
+    assert {name for name, fact in facts.items() if fact.status is Status.OBSERVED} == set(
+        contract.OBSERVED
+    )
+    assert all(fact.source and fact.read_on for fact in contract.OBSERVED.values())
+    unknown = [rule for rule in RULES if rule.status is Status.UNKNOWN]
+    assert {rule.about[0] for rule in unknown} <= set(contract.UNDOCUMENTED)
+    assert not any(rule.is_own for rule in unknown)
+
+
+def test_every_figure_has_its_source_and_date() -> None:
+    for name in contract.FIGURES:
+        fact = contract.fact(name)
+        assert (fact.status, fact.source) == (Status.DOCUMENTED, contract.PAGE)
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d", fact.read_on)

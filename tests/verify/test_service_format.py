@@ -10,14 +10,14 @@ import pytest
 
 from healthcheck import contract
 from healthcheck.cli import main
-from healthcheck.contract import FIGURES, KNOWN, PUBLIC
+from healthcheck.contract import FIGURES, PUBLIC, UNDOCUMENTED
 from healthcheck.errors import UsageError
 from healthcheck.stages.repo.settings import read_settings
 from healthcheck.verify.service import of_repository, parsed
 
 
 def test_the_public_page_is_the_reference_case_of_the_format() -> None:
-    names = ("source", "read_on", *FIGURES, *KNOWN)
+    names = ("source", "read_on", *FIGURES, *UNDOCUMENTED)
     empty = parsed(b"", "page.toml")
     assert [getattr(empty, name) for name in names[2:]] == [
         getattr(PUBLIC, name) for name in names[2:]
@@ -29,9 +29,11 @@ def test_the_command_says_where_each_value_is_from(
 ) -> None:
     assert main(["service", "--json", "-", "--service", str(room)]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert shown["values"]["port"] == {"value": 9000, "source": str(room)}
+    port = shown["values"]["port"]
+    assert (port["value"], port["source"], port["status"]) == (9000, str(room), "documented")
     assert shown["values"]["tasks"]["source"] == contract.PAGE
-    assert shown["values"]["network"] == {"value": None, "source": ""}
+    network = shown["values"]["network"]
+    assert (network["value"], network["source"], network["status"]) == (None, "", "unknown")
     assert {"sentence": "Each job gets two NPUs.", "source": "handbook"} in [
         {name: rule[name] for name in ("sentence", "source")} for rule in shown["rules"]
     ]
