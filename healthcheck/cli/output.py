@@ -245,10 +245,8 @@ def publish(
     The verdict is printed last: an interruption while the page is written leaves no verdict without a page. A file
     that cannot be written is kept elsewhere, with a message: a full disk does not lose a run of hours.
     """
-    from healthcheck.report import folder, github, junit, machine  # noqa: PLC0415
-    from healthcheck.text.redact import redacted, redactor  # noqa: PLC0415 - see progress()
+    from healthcheck.report import folder, github, junit, machine  # noqa: PLC0415 - see progress()
 
-    report = redacted(report, redactor(os.environ))
     text = machine.render(report)
     translation = translation_of_the_process()
     kept = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -12,7 +13,7 @@ from healthcheck.core.records import CheckResult, Edit, JsonValue, Outcome, Repo
 from healthcheck.core.stages import Stage
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.text.messages import msg
-from healthcheck.text.redact import Redact, redacted, without_secrets
+from healthcheck.text.redact import Redact, redacted, redactor
 
 Facts = TypeVar("Facts")
 
@@ -21,7 +22,8 @@ class Ledger:
     """The results of a run so far. It only grows, and its findings contain no secrets.
 
     `waived` has the ids of checks that must not run, each with who asked for that and why. `doubt` says why the row
-    of the version matrix may be the wrong one (stacks.Choice), "" if it is certain.
+    of the version matrix may be the wrong one (stacks.Choice), "" if it is certain. `redact` removes secrets from
+    everything that enters a report; by default, those of this process's environment and those of a known shape.
     """
 
     def __init__(
@@ -29,11 +31,11 @@ class Ledger:
         progress: Progress,
         *,
         waived: Mapping[str, str] | None = None,
-        redact: Redact = without_secrets,
+        redact: Redact | None = None,
         doubt: str = "",
     ) -> None:
         self._progress = progress
-        self._redact = redact
+        self._redact = redact or redactor(os.environ)
         self._doubt = doubt
         self._waived = dict(waived or {})
         self._results: dict[str, CheckResult] = {}
@@ -105,14 +107,14 @@ class Ledger:
     def report(
         self, asked: str, metrics: Mapping[str, JsonValue], provenance: Mapping[str, JsonValue]
     ) -> Report:
-        """The report on these results."""
+        """The report on these results. Here, and where a result is recorded, secrets are removed from it."""
         return Report(
             verdict=verdict_of(self.results, stopped=self.stopped),
             results=self.results,
-            stopped=self.stopped,
-            asked=asked,
-            metrics=metrics,
-            provenance=provenance,
+            stopped=self._redact(self.stopped),
+            asked=self._redact(asked),
+            metrics=redacted(metrics, self._redact),
+            provenance=redacted(provenance, self._redact),
         )
 
     def skip(

@@ -173,7 +173,7 @@ def _counts(results: Iterable[CheckResult]) -> str:
 
 def counted_of(report: Report, stage: Stage) -> str:
     """The number of checks of a stage by outcome."""
-    return _counts(result for result in report.results if result.stage is stage)
+    return _counts(result for result in report.results if result.stage == stage)
 
 
 def named_warnings(report: Report) -> str:
@@ -355,7 +355,7 @@ def _inconclusive(report: Report) -> str:
 def _ready(report: Report) -> str:
     """The ready verdict with its task, the extent of the run, and the checks skipped on request."""
     subject = report.subject
-    if subject is not SUBMISSION and report.asked == subject.whole:
+    if subject != SUBMISSION and report.asked == subject.whole:
         return subject.ready
     task = report.provenance.get("task")
     said = msg("ready")
@@ -415,7 +415,7 @@ def _when_ready(report: Report) -> str:
         if result.outcome is Outcome.WARN and not is_summary(result)
     ]
     repair = next(filter(None, map(_placed_fix, warned)), "")
-    if repair and subject is SUBMISSION:
+    if repair and subject == SUBMISSION:
         return msg("{repair}; then {again}", repair=repair, again=_verified_again(report))
     if report.asked != subject.whole and subject.after_a_part:
         return subject.after_a_part

@@ -206,10 +206,9 @@ def _redacted(value: Any, redact: Redact) -> Any:
             for option, item in zip(options, value, strict=False)
         )
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(
-            value,
-            **{each.name: _redacted(getattr(value, each.name), redact) for each in fields(value)},
-        )
+        shown = {each.name: _redacted(getattr(value, each.name), redact) for each in fields(value)}
+        changed = {name: text for name, text in shown.items() if text != getattr(value, name)}
+        return replace(value, **changed) if changed else value
     return value
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,6 +28,7 @@ from healthcheck.report import words
 from healthcheck.sandbox.job import ROOT
 from healthcheck.stages.plan.vllm_cli.catalogue import around
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
+from healthcheck.system import programs
 from healthcheck.text.messages import joined, mapped, msg
 from healthcheck.text.redact import Redact, redacted, redactor
 from healthcheck.verify import provenance
@@ -171,7 +171,7 @@ class Run:
     def note_unchecked_options(self, stack: str) -> None:
         """Record that no vLLM checks the options, and which release's catalogue did."""
         release = stacks.row(stack or stacks.DEFAULT).vllm[0]
-        here = find_spec("vllm") is not None or shutil.which("vllm") is not None
+        here = find_spec("vllm") is not None or programs.find("vllm") is not None
         self.provenance["engine_config"] = NOT_BUILT if here else NOT_INSTALLED
         self.provenance["options_catalogue"] = around(release)[0]
 
@@ -207,25 +207,33 @@ class Run:
         return "" if here else str(asked.root)
 
     def report(self) -> Report:
-        results, folder = self.ledger.results, self.folder()
-        first, last = Stage.ENDPOINT if self.request.url else Stage.REPO, self.request.until
-        return Report(
+        """The report on the results so far. Their secrets were removed when they were recorded."""
+        results = self.ledger.results
+        frame = Report(
             verdict=verdict_of(results, stopped=self.stopped, uncommitted=self.uncommitted),
-            results=words.with_commands_in(results, folder),
-            asked=(
-                msg("{first} to {last}", first=first.name, last=last.name)
-                if first != last
-                else msg("{stage} only", stage=last.name)
-            )
-            + (msg(", as staged") if self.request.staged else "")
-            + (msg(", the weights by their configuration alone") if self.request.ahead else ""),
+            results=(),
+            asked=self._asked(),
             metrics=self.metrics,
-            provenance=redacted(self.provenance, self._redact) | {"stages": self._clock.seconds()},
+            provenance=self.provenance | {"stages": self._clock.seconds()},
             stopped=self.stopped,
             uncommitted=self.uncommitted,
             scope=self._scope(),
-            folder=folder,
+            folder=self.folder(),
         )
+        frame = redacted(frame, self._redact)
+        return replace(frame, results=words.with_commands_in(results, frame.folder))
+
+    def _asked(self) -> str:
+        """The requested stages, in words."""
+        first, last = Stage.ENDPOINT if self.request.url else Stage.REPO, self.request.until
+        asked = msg("{first} to {last}", first=first.name, last=last.name)
+        if first == last:
+            asked = msg("{stage} only", stage=last.name)
+        if self.request.staged:
+            asked += msg(", as staged")
+        if self.request.ahead:
+            asked += msg(", the weights by their configuration alone")
+        return asked
 
 
 def _readable(request: Request) -> Redact:

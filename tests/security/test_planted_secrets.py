@@ -18,7 +18,9 @@ from typing import TypeVar
 import pytest
 
 from healthcheck.cli import output
-from healthcheck.core.records import CheckResult, Finding, Level, Outcome, Report, Verdict
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import CheckResult, Finding, Level, Outcome, Report
 from healthcheck.core.stages import Stage
 from healthcheck.report import lines, page, terminal
 from healthcheck.stages.probe.records import RequestOptions
@@ -97,12 +99,23 @@ def quoting(chunk: Sequence[Planted]) -> Report:
             ),
         ]
     first = chunk[0].line
-    return Report(
-        verdict=Verdict.NOT_READY, results=tuple(results), asked=f"probe of {first}", stopped=f"MARK-stopped {first}",
-        metrics={"accuracy": {"value": 0.5, "low": 0.4, "high": 0.6, "question": first}},
-        provenance={"model": first, "server": first, "command": ["npu-adapter", *words_of(chunk[0])],
-                    "launch": {"outcome": "ended", "seconds": 1.0, "phases": [{"name": first, "at_s": 1.0}]}},
-    )  # fmt: skip
+    ledger = Ledger(Silent())
+    ledger.add(results)
+    ledger.stopped = f"MARK-stopped {first}"
+    return ledger.report(
+        f"probe of {first}",
+        {"accuracy": {"value": 0.5, "low": 0.4, "high": 0.6, "question": first}},
+        {
+            "model": first,
+            "server": first,
+            "command": ["npu-adapter", *words_of(chunk[0])],
+            "launch": {
+                "outcome": "ended",
+                "seconds": 1.0,
+                "phases": [{"name": first, "at_s": 1.0}],
+            },
+        },
+    )
 
 
 def published(report: Report, place: Path, run: object = None) -> dict[str, str]:

@@ -103,7 +103,7 @@ def keep(folder: Path, results: Iterable[CheckResult]) -> None:
         OSError: the folder cannot be written to.
     """
     for result in results:
-        for finding in result.findings if result.stage is NUMERICS else ():
+        for finding in result.findings if result.stage == NUMERICS else ():
             commands = finding.evidence.get(EVIDENCE)
             if isinstance(commands, str) and finding.where.startswith(FOLDER):
                 (folder / FOLDER).mkdir(parents=True, exist_ok=True)

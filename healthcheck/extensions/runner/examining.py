@@ -14,7 +14,7 @@ from healthcheck.cli.outlets import tell
 from healthcheck.core.extensions import NONE, Extra
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Progress
-from healthcheck.core.records import RECORDING, JsonValue, Report, verdict_of
+from healthcheck.core.records import RECORDING, JsonValue, Report
 from healthcheck.errors import UsageError
 from healthcheck.extensions.runner import snapshot
 from healthcheck.extensions.runner.asked import SOAK_MINUTES, Depth
@@ -29,6 +29,7 @@ from healthcheck.extensions.runner.stage import RUNNER
 from healthcheck.extensions.runner.whole_machine import WholeMachine
 from healthcheck.system import json_text
 from healthcheck.text.messages import joined, msg
+from healthcheck.text.redact import without_secrets
 from healthcheck.verify import provenance
 
 MAX_NPUS = 1024
@@ -108,7 +109,11 @@ def _replayed(
 ) -> dict[str, JsonValue]:
     """The provenance with the source of the recording, and without the machine that the kit runs on."""
     kept = {key: value for key, value in provenance.items() if key not in _OF_THIS_MACHINE}
-    source: dict[str, JsonValue] = {"file": name, "at": recording.at, "kit": recording.kit}
+    source: dict[str, JsonValue] = {
+        "file": without_secrets(name),
+        "at": recording.at,
+        "kit": recording.kit,
+    }
     return {**kept, RECORDING: source, "recorded_machine": provenance.get("machine")}
 
 
@@ -120,23 +125,16 @@ def judge(machine: WholeMachine, wanted: Wanted, progress: Progress, extra: Extr
     """
     ledger = Ledger(progress, doubt=stacks.choose(wanted.stack).doubt)
     progress.stage(RUNNER, msg("can this machine run adapters?"))
-    facts, stopped, about = None, "", provenance.kit() | extra.provenance
+    about = provenance.kit() | extra.provenance
     checks = (*CHECKS, *extra.of(RUNNER))
     ledger.judge(extra.unusable, lambda: None)
-    try:
-        facts = ledger.judge(checks, lambda: gather(machine, wanted, progress))
-    except KeyboardInterrupt:
-        stopped = msg("interrupted")
-        ledger.skip(checks, stopped)
-    stopped = stopped or (facts.stopped if facts else "")
-    return Report(
-        verdict=verdict_of(ledger.results, stopped=stopped),
-        results=ledger.results,
-        stopped=stopped,
-        asked=_asked(wanted, facts),
-        metrics=_metrics(facts, str(about["at"])) if facts else {},
-        provenance={**about, **({"machine": dict(inventory(facts).facts)} if facts else {})},
-    )
+    facts = ledger.judge_or_stop(checks, lambda: gather(machine, wanted, progress))
+    if facts is None:
+        return ledger.report(_asked(wanted, None), {}, about)
+    ledger.stopped = ledger.stopped or facts.stopped
+    metrics = _metrics(facts, str(about["at"]))
+    seen: dict[str, JsonValue] = {"machine": dict(inventory(facts).facts)}
+    return ledger.report(_asked(wanted, facts), metrics, about | seen)
 
 
 def _asked(wanted: Wanted, facts: RunnerFacts | None) -> str:
