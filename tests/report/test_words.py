@@ -20,7 +20,6 @@ from healthcheck.core.records import (
 )
 from healthcheck.report import words
 from healthcheck.report.lines import brief
-from tests.support.rows import rows
 
 
 def result(
@@ -52,7 +51,7 @@ OPEN = result(
 )
 
 
-@rows(
+@pytest.mark.parametrize(
     ("results", "fields", "says"),
     [
         pytest.param((PASSED,), {}, "submit", id="ready"),
