@@ -35,7 +35,7 @@ from tests.probe.code_rows import (
     fenced,
     of_body,
 )
-from tests.probe.conftest import Probe, even
+from tests.support.probes import Probe, even
 
 ROOT = Path(__file__).parents[2]
 FEW_RIGHTS = ("setpriv", "--bounding-set", "-all", "--inh-caps", "-all")

@@ -15,7 +15,7 @@ from healthcheck.stages.probe.data_sets.dataset import draw
 from healthcheck.stages.probe.grading import golds, grade, judge
 from healthcheck.stages.probe.grading.judge import Verdict
 from healthcheck.stages.probe.problems import AnswerKind, Problem, prompt, requested
-from tests.probe.conftest import even
+from tests.support.probes import even
 
 pytestmark = pytest.mark.process
 

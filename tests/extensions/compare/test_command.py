@@ -20,12 +20,12 @@ from healthcheck.stages.probe.run.folder import load
 from healthcheck.text.language import VARIABLE, Language, translation
 from tests.cli.test_full_disk import FULL, NO_SPACE
 from tests.cli.test_in_chinese import ENGLISH
-from tests.probe.conftest import behaviour, recorded, rewritten
 from tests.probe.test_options import probed
 from tests.report.test_quoted import QUOTED
 from tests.security.test_workflow_commands import judge
 from tests.security.test_workflow_commands import ran as ran_on_github
 from tests.support.commands import ran, started
+from tests.support.probes import behaviour, recorded, rewritten
 
 UNWRITTEN = pytest.mark.skipif(not Path(FULL).exists(), reason=f"needs {FULL}")
 
