@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from tests.support import tiers
+from tests.support import tables, tiers
 from tests.support.chromium import Browser, found
 
 # A deadline for each example is a timing assertion, which a busy machine fails.
@@ -34,6 +34,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_configure(config: pytest.Config) -> None:
     """A shell starts its background jobs deaf to Ctrl-C, and children inherit that; the tests need signals heard."""
     config.pluginmanager.register(tiers.OneProcess())
+    config.pluginmanager.register(tables.NoEmptyTable())
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(

@@ -13,7 +13,6 @@ from adapter.memory import Layout, weight_bytes
 from adapter.plan import make_plan
 from adapter.settings import Setting
 from adapter.weights import Attention, Weights
-from tests.support.rows import rows
 
 GB = 10**9
 DENSE = Weights(
@@ -52,7 +51,7 @@ def layout(weights, machine, **settings):
     return options["tensor_parallel_size"].value, options["data_parallel_size"].value
 
 
-@rows(
+@pytest.mark.parametrize(
     ("weights", "machine", "expected"),
     [
         (DENSE, "A2", (1, 8)), (replace(DENSE, total_bytes=66 * GB), "A3", (4, 4)), (MIXTURE, "A2", (4, 2)),
@@ -88,7 +87,7 @@ def test_one_copy_says_why():
     assert "310P" in planned(DENSE, MACHINES["310P"])["data_parallel_size"].why
 
 
-@rows(
+@pytest.mark.parametrize(
     ("release", "expected"),
     [
         ("0.23.0", (16, None)),

@@ -10,7 +10,6 @@ from adapter.chips import CHIPS, chip_called, chips_meant
 from adapter.device import LocalSystem, Machine, described_machine, find_machine
 from adapter.settings import SettingsError
 from healthcheck.ascend import hardware
-from tests.support.rows import rows
 from tests.support.systems import RecordedSystem
 
 LAYOUT_A = """\
@@ -51,11 +50,11 @@ LAYOUT_E = """\
 """
 
 
-@rows(
+@pytest.mark.parametrize(
     "health",
     ["OK", "Warning", "Alarm", "Critical", "UNKNOWN", "NA", "-", "正常", "\x1b[31mOK\x1b[0m"],
 )
-@rows(
+@pytest.mark.parametrize(
     ("table", "devices", "chip", "hbm_mib"),
     [
         (LAYOUT_A, 1, "910B4", 32768), (LAYOUT_B, 2, "Ascend910", 65536), (LAYOUT_C, 1, "910B4", 32768),
@@ -113,7 +112,7 @@ def test_an_empty_list_of_visible_devices_hides_none():
     )
 
 
-@rows(
+@pytest.mark.parametrize(
     ("name", "chip"),
     [
         ("910B3", "910B3"), ("910B4-1", "910B4-1"), ("Ascend910B2C", "910B2C"), ("Ascend910", "A3"),
@@ -129,7 +128,7 @@ def test_names_of_chips(name, chip):
     assert (found.name if found else None) == chip
 
 
-@rows(
+@pytest.mark.parametrize(
     "name",
     ["A2", "A3", "A5", "Atlas 800I A2", "Atlas 800T A3", "Atlas 900 A3 SuperPoD", "Atlas 300I Duo", "310P Duo", "310P",
      "Atlas 300I Pro", "Atlas 200I A2", "Atlas 200T A2 Box16", "910B", "910C", "9392", "950", "910", "300I", "Ascend910B4-1"],
@@ -157,7 +156,7 @@ def test_a_name_of_unlike_chips_is_answered_with_them(name, either):
         described_machine(name, 1)
 
 
-@rows("kind", hardware.known(), ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", hardware.known(), ids=lambda kind: kind.name)
 def test_the_kit_judges_by_the_same_memory_and_formats(kind):
     chip = chip_called(kind.name)
     assert chip is not None
@@ -168,12 +167,12 @@ def test_the_kit_judges_by_the_same_memory_and_formats(kind):
     assert (chip.bfloat16, chip.family is not None) == (kind.bfloat16, kind.served)
 
 
-@rows("name", CHIPS)
+@pytest.mark.parametrize("name", CHIPS)
 def test_the_kit_knows_every_chip(name):
     assert chip_called(hardware.find(name)[0].name) == CHIPS[name]
 
 
-@rows("chip", CHIPS)
+@pytest.mark.parametrize("chip", CHIPS)
 def test_a_described_machine(chip):
     machine = described_machine(chip, 4)
     assert (machine.devices, machine.chip) == (4, chip)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from adapter.decision import Refusal
@@ -9,7 +11,6 @@ from adapter.device import Machine
 from adapter.plan import make_plan
 from adapter.weights import read_weights
 from tests.adapter.models import MODELS
-from tests.support.rows import rows
 
 GIB = 2**30
 # What torch reports for one device, in GiB; that of the 950 is what an idle one leaves.
@@ -43,39 +44,36 @@ def planned_unless_too_large(model, folder, machine, torch_bytes, heads):
         raise
 
 
-every_model = rows("model", MODELS, ids=lambda model: model.name)
-
-
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     """The weights of each model, by its name."""
     return {model.name: model.write(tmp_path_factory.mktemp("weights")) for model in MODELS}
 
 
-@rows("name", MACHINES)
-@every_model
-def test_it_never_asks_for_more_memory_than_there_is(model, folders, name):
-    folder = folders[model.name]
-    machine, torch_gib = MACHINES[name]
-    heads, kv_heads = (
-        read_weights(folder).attention.heads,
-        read_weights(folder).attention.kv_heads,
-    )
-    options = planned_unless_too_large(model, folder, machine, torch_gib * GIB, heads)
-    if options is None:
-        return
-    size = options["tensor_parallel_size"]
-    assert 1 <= size <= machine.devices
-    assert heads % size == 0
-    split = 1 if "kv_lora_rank" in str(model.config) else min(size, kv_heads)
-    one_sequence = model.cache * options["max_model_len"] / split
-    assert (
-        model.gigabytes * 1e9 / size + one_sequence
-        <= options["gpu_memory_utilization"] * torch_gib * GIB
-    )
-    assert options["gpu_memory_utilization"] <= 0.95
-    assert 1 <= options["max_num_seqs"] <= 128
-    assert options["max_model_len"] <= model.config["max_position_embeddings"]
+def test_it_never_asks_for_more_memory_than_there_is(subtests: pytest.Subtests, folders):
+    for model, name in itertools.product(MODELS, MACHINES):
+        with subtests.test(f"{model.name} on {name}"):
+            folder = folders[model.name]
+            machine, torch_gib = MACHINES[name]
+            heads, kv_heads = (
+                read_weights(folder).attention.heads,
+                read_weights(folder).attention.kv_heads,
+            )
+            options = planned_unless_too_large(model, folder, machine, torch_gib * GIB, heads)
+            if options is None:
+                continue
+            size = options["tensor_parallel_size"]
+            assert 1 <= size <= machine.devices
+            assert heads % size == 0
+            split = 1 if "kv_lora_rank" in str(model.config) else min(size, kv_heads)
+            one_sequence = model.cache * options["max_model_len"] / split
+            assert (
+                model.gigabytes * 1e9 / size + one_sequence
+                <= options["gpu_memory_utilization"] * torch_gib * GIB
+            )
+            assert options["gpu_memory_utilization"] <= 0.95
+            assert 1 <= options["max_num_seqs"] <= 128
+            assert options["max_model_len"] <= model.config["max_position_embeddings"]
 
 
 @pytest.mark.parametrize(
@@ -105,35 +103,41 @@ def test_qwen3_30b_needs_what_its_tutorial_says(chip, hbm_mib, least, tmp_path):
     assert options["enable_expert_parallel"] is True
 
 
-@every_model
-def test_dtype_and_quantisation_follow_chip_and_weights(model, folders):
-    on_a2 = planned(model, folders[model.name], Machine(16, "910B3", 65536, "test"))
-    on_310p = planned(model, folders[model.name], Machine(128, "310P3", 43693, "test"))
-    assert on_a2["dtype"] == "bfloat16"
-    assert on_310p["dtype"] == "float16"
-    assert on_a2["quantization"] == ("ascend" if model.quantised else None)
+def test_dtype_and_quantisation_follow_chip_and_weights(subtests: pytest.Subtests, folders):
+    for model in MODELS:
+        with subtests.test(model.name):
+            on_a2 = planned(model, folders[model.name], Machine(16, "910B3", 65536, "test"))
+            on_310p = planned(model, folders[model.name], Machine(128, "310P3", 43693, "test"))
+            assert on_a2["dtype"] == "bfloat16"
+            assert on_310p["dtype"] == "float16"
+            assert on_a2["quantization"] == ("ascend" if model.quantised else None)
 
 
-@every_model
-def test_experts_are_parallel_where_there_are_experts(model, folders):
-    options = planned(model, folders[model.name], Machine(16, "910B3", 65536, "test"))
-    experts = "experts" in str(model.config)
-    assert options["enable_expert_parallel"] is (experts and options["tensor_parallel_size"] > 1)
+def test_experts_are_parallel_where_there_are_experts(subtests: pytest.Subtests, folders):
+    for model in MODELS:
+        with subtests.test(model.name):
+            options = planned(model, folders[model.name], Machine(16, "910B3", 65536, "test"))
+            experts = "experts" in str(model.config)
+            assert options["enable_expert_parallel"] is (
+                experts and options["tensor_parallel_size"] > 1
+            )
 
 
-@every_model
-def test_code_is_trusted_only_where_the_weights_bring_some(model, folders):
-    options = planned(model, folders[model.name], Machine(16, "910B3", 65536, "test"))
-    assert options["trust_remote_code"] is ("auto_map" in model.outside)
+def test_code_is_trusted_only_where_the_weights_bring_some(subtests: pytest.Subtests, folders):
+    for model in MODELS:
+        with subtests.test(model.name):
+            options = planned(model, folders[model.name], Machine(16, "910B3", 65536, "test"))
+            assert options["trust_remote_code"] is ("auto_map" in model.outside)
 
 
-@every_model
-def test_without_an_npu_nothing_of_npus_is_asked_for(model, folders):
-    plan = make_plan(read_weights(folders[model.name]), Machine(0, None, None, "test"), {})
-    flags = {argument for argument in plan.arguments() if argument.startswith("--")}
-    assert flags <= {
-        "--dtype", "--quantization", "--tensor-parallel-size", "--max-model-len", "--max-num-seqs", "--trust-remote-code",
-    }  # fmt: skip
-    assert not any(
-        decision.key.startswith(("HCCL", "PYTORCH_NPU")) for decision in plan.environment
-    )
+def test_without_an_npu_nothing_of_npus_is_asked_for(subtests: pytest.Subtests, folders):
+    for model in MODELS:
+        with subtests.test(model.name):
+            plan = make_plan(read_weights(folders[model.name]), Machine(0, None, None, "test"), {})
+            flags = {argument for argument in plan.arguments() if argument.startswith("--")}
+            assert flags <= {
+                "--dtype", "--quantization", "--tensor-parallel-size", "--max-model-len", "--max-num-seqs", "--trust-remote-code",
+            }  # fmt: skip
+            assert not any(
+                decision.key.startswith(("HCCL", "PYTORCH_NPU")) for decision in plan.environment
+            )

@@ -17,7 +17,6 @@ from adapter.chips import chip_called
 from tests.adapter.recipe_page import page
 from tests.adapter.recipe_words import CHINESE, ENGLISH, Words
 from tests.adapter.recipes import DATA, Compared, compare, differences
-from tests.support.rows import rows
 
 GIB = 2**30
 TORCH_GIB = {"A3": 60.97, "910B3": 60.97, "910B4": 28.6, "310P3-Duo": 42.67, "950DT": 77.6}
@@ -31,9 +30,6 @@ def pairs() -> tuple[Compared, ...]:
         with TemporaryDirectory() as folder:
             found.append(compare(recipe, Path(folder)))
     return tuple(found)
-
-
-every_recipe = rows("number", range(len(DATA["recipes"])))
 
 
 def faults(pair: Compared) -> Iterator[str]:
@@ -103,28 +99,28 @@ def faults_on_310p(pair: Compared, copies: int) -> Iterator[str]:
         yield "copies on a 310P"
 
 
-@every_recipe
-def test_no_plan_would_fail(number):
-    pair = pairs()[number]
-    assert [*faults(pair)] == [], pair.name
+def test_no_plan_would_fail(subtests: pytest.Subtests):
+    for pair in pairs():
+        with subtests.test(pair.name):
+            assert [*faults(pair)] == [], pair.name
 
 
-@every_recipe
-def test_every_difference_has_its_reason(number):
-    pair = pairs()[number]
-    assert [difference for difference in differences(pair) if not difference.reason] == [], (
-        pair.name
-    )
+def test_every_difference_has_its_reason(subtests: pytest.Subtests):
+    for pair in pairs():
+        with subtests.test(pair.name):
+            assert [
+                difference for difference in differences(pair) if not difference.reason
+            ] == [], pair.name
 
 
-@every_recipe
-def test_the_plan_uses_no_fewer_devices_than_the_recipe_or_says_why(number):
-    pair = pairs()[number]
-    used = pair.planned("tensor-parallel-size") * pair.planned("data-parallel-size")
-    asked = pair.asked("tensor-parallel-size") * pair.asked("data-parallel-size")
-    assert used >= min(asked, pair.recipe["devices"]) or "one copy" in pair.why(
-        "data-parallel-size"
-    ), pair.name
+def test_the_plan_uses_no_fewer_devices_than_the_recipe_or_says_why(subtests: pytest.Subtests):
+    for pair in pairs():
+        with subtests.test(pair.name):
+            used = pair.planned("tensor-parallel-size") * pair.planned("data-parallel-size")
+            asked = pair.asked("tensor-parallel-size") * pair.asked("data-parallel-size")
+            assert used >= min(asked, pair.recipe["devices"]) or "one copy" in pair.why(
+                "data-parallel-size"
+            ), pair.name
 
 
 @pytest.mark.parametrize("words", [ENGLISH, CHINESE], ids=["english", "chinese"])

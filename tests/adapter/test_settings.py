@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from adapter.settings import KEYS, Setting, SettingsError, read_settings
-from tests.support.rows import rows
 
 
 @pytest.fixture
@@ -61,7 +60,7 @@ def test_a_list_of_arguments_keeps_its_words(file):
     assert read_settings({}, file)["extra_args"].value == ("--a", "b c", "it's")
 
 
-@rows(
+@pytest.mark.parametrize(
     ("key", "value"),
     [
         ("max_model_len", "0"), ("max_model_len", "-1"), ("max_model_len", "8k"), ("max_num_seqs", "1.5"),

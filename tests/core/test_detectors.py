@@ -16,7 +16,6 @@ from healthcheck.text.degenerate import (
     flags,
 )
 from tests.support.answers import labelled
-from tests.support.rows import rows
 
 HEALTHY = (
     "To find the total, we add the apples that Anna has to those that she picks. 15 + 3 = 18. The answer is 18.",
@@ -101,7 +100,7 @@ BROKEN = (
 )  # fmt: skip
 
 
-@rows("text", HEALTHY)
+@pytest.mark.parametrize("text", HEALTHY)
 def test_sound_texts_set_nothing_off(text: str) -> None:
     assert flags(text) == ()
 
@@ -114,7 +113,7 @@ def test_neither_do_they_where_max_tokens_cut_them(text: str) -> None:
         assert flags(text[:end], cut=True) == ()
 
 
-@rows(("name", "text"), BROKEN)
+@pytest.mark.parametrize(("name", "text"), BROKEN)
 def test_broken_texts_set_their_detector_off(name: str, text: str) -> None:
     assert name in flags(text, cut=name != "empty")
 

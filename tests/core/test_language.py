@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from healthcheck.text.language import Language, of_the_user, translated, translation, wrapped
 from healthcheck.verify import catalogue
 from tests.support.catalogues import translations
-from tests.support.rows import rows
 
 ROOT = Path(__file__).resolve().parents[2]
 OTHERS = [language for language in Language if language is not Language.ENGLISH]
@@ -58,7 +57,7 @@ def test_pages_are_translated_and_keep_their_examples(language):
     ] == []
 
 
-@rows(
+@pytest.mark.parametrize(
     ("variables", "language"),
     [
         ({}, Language.ENGLISH),
@@ -72,6 +71,7 @@ def test_pages_are_translated_and_keep_their_examples(language):
         ({"LANG": "zh_CN.UTF-8", "NPU_ADAPTER_LANG": "en"}, Language.ENGLISH),
         ({"LANG": "zh_CN.UTF-8", "NPU_ADAPTER_LANG": "xx"}, Language.CHINESE),
     ],
+    ids=str,
 )
 def test_the_language_of_a_locale(variables, language):
     assert of_the_user(variables) is language

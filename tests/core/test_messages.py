@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.text.messages import Message, joined, msg
-from tests.support.rows import rows
 
 ANYTHING = st.text(st.sampled_from(" \x00\ufffd端口，a1"), max_size=6)
 CHINESE = {"{a} of {b}": "{b} 的 {a}", "{a} ({b})": "{a}（{b}）", ", ": "、", " ": " "}
@@ -35,7 +34,7 @@ def test_parts_stay_byte_for_byte(parts: list[str], separator: str) -> None:
         assert all(part in said for part in parts)
 
 
-@rows(
+@pytest.mark.parametrize(
     ("message", "said"),
     [
         (msg("{a} of {b}", a="端口", b="服务器"), "服务器的端口"),

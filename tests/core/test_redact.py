@@ -17,7 +17,6 @@ from healthcheck.text.language import DOMAIN, LOCALE
 from healthcheck.text.messages import Message, msg
 from healthcheck.text.redact import beginning, redacted, redactor, without_secrets
 from healthcheck.text.secret_shapes import REMOVED
-from tests.support.rows import rows
 from tests.support.template import ROOT
 
 SECRET = "Zq7-vT.9xK_w2Lm4"
@@ -68,13 +67,13 @@ READABLE = (
 )
 
 
-@rows("line", PLAIN)
+@pytest.mark.parametrize("line", PLAIN)
 def test_where_the_name_is_plain_a_weak_secret_is_removed(line: str) -> None:
     assert without_secrets(line) == line.replace(re.split(r"[ =]", line)[-1], REMOVED)
 
 
-@rows("secret", SHAPED)
-@rows("around", ["{}", "token {} is invalid", "x={},", "'{}'", "/cache/{}/x"])
+@pytest.mark.parametrize("secret", SHAPED)
+@pytest.mark.parametrize("around", ["{}", "token {} is invalid", "x={},", "'{}'", "/cache/{}/x"])
 def test_what_has_the_shape_of_a_secret_is_removed_wherever_it_stands(
     secret: str, around: str
 ) -> None:
@@ -119,7 +118,7 @@ def test_any_text_is_taken_and_a_second_time_changes_nothing(text: str) -> None:
     assert without_secrets(once) == once
 
 
-@rows("line", READABLE)
+@pytest.mark.parametrize("line", READABLE)
 def test_what_is_no_secret_stays(line: str) -> None:
     assert without_secrets(line) == line
 
@@ -251,7 +250,7 @@ def test_a_hostile_text_takes_no_time(unit: str) -> None:
     assert time.process_time() - began < 10
 
 
-@rows("room", range(1, 80, 7))
+@pytest.mark.parametrize("room", range(1, 80, 7))
 def test_a_text_is_cut_after_its_secrets_are_left_out(room: int) -> None:
     secret = "sntryu_" + "0123456789abcdef" * 4
     cut = beginning(f"refused: {secret} is not known", room)

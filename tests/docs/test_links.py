@@ -12,7 +12,6 @@ import pytest
 
 from tests.docs.blocks import ROOT, blocks, commands, documents
 from tests.docs.site_pages import ADDRESS, LANGUAGES, pages
-from tests.support.rows import rows
 
 FOR_CONTRIBUTORS = (
     "ARCHITECTURE.md",
@@ -50,33 +49,37 @@ def anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@rows("document", documents(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_resolve(document: Path) -> None:
-    for target in LINK.findall(text_of(document)):
-        if target.startswith(("http://", "https://")):
-            continue
-        name, _, anchor = target.partition("#")
-        place = (document.parent / name).resolve() if name else document
-        assert place.exists(), f"{document}: {target}"
-        assert not anchor or anchor in anchors(place.read_text("utf-8")), f"{document}: {target}"
+def test_links_resolve(subtests: pytest.Subtests) -> None:
+    for document in documents():
+        with subtests.test(str(document.relative_to(ROOT))):
+            for target in LINK.findall(text_of(document)):
+                if target.startswith(("http://", "https://")):
+                    continue
+                name, _, anchor = target.partition("#")
+                place = (document.parent / name).resolve() if name else document
+                assert place.exists(), f"{document}: {target}"
+                assert not anchor or anchor in anchors(place.read_text("utf-8")), (
+                    f"{document}: {target}"
+                )
 
 
-@rows("place", sorted(pages()))
-def test_links_of_the_site_resolve(place: str) -> None:
-    for target in LINK.findall(prose(pages()[place])):
-        if target.startswith(ADDRESS):
-            assert (
-                ROOT / target.removeprefix(f"{ADDRESS}/blob/main/").partition("#")[0]
-            ).exists(), target
-        elif not target.startswith(("http://", "https://")):
-            name, _, anchor = target.partition("#")
-            page = (
-                posixpath.normpath(posixpath.join(posixpath.dirname(place), name))
-                if name
-                else place
-            )
-            assert page in pages() or (ROOT / "docs" / page).is_file(), target
-            assert not anchor or anchor in anchors(pages()[page]), target
+def test_links_of_the_site_resolve(subtests: pytest.Subtests) -> None:
+    for place in sorted(pages()):
+        with subtests.test(place):
+            for target in LINK.findall(prose(pages()[place])):
+                if target.startswith(ADDRESS):
+                    assert (
+                        ROOT / target.removeprefix(f"{ADDRESS}/blob/main/").partition("#")[0]
+                    ).exists(), target
+                elif not target.startswith(("http://", "https://")):
+                    name, _, anchor = target.partition("#")
+                    page = (
+                        posixpath.normpath(posixpath.join(posixpath.dirname(place), name))
+                        if name
+                        else place
+                    )
+                    assert page in pages() or (ROOT / "docs" / page).is_file(), target
+                    assert not anchor or anchor in anchors(pages()[page]), target
 
 
 @pytest.mark.parametrize("prefix", LANGUAGES)
@@ -88,18 +91,19 @@ def test_the_module_of_a_check_is_its_page_on_the_site(prefix: str) -> None:
     assert f"({ADDRESS}/blob/main/healthcheck/stages/plan/checks/one_machine.py)" in page
 
 
-@rows("document", documents(), ids=lambda path: path.name)
-def test_files_that_are_named_are_there(document: Path) -> None:
-    named = re.findall(
-        r"`((?:docs|scripts|healthcheck|tests|examples|benchmarks|\.ci)/[\w/.-]+)`",
-        text_of(document),
-    )
-    if document.name == "adding-a-check.md":
-        named = [name for name in named if "no_weights" not in name]
-    assert [name for name in named if not (ROOT / name).exists()] == []
+def test_files_that_are_named_are_there(subtests: pytest.Subtests) -> None:
+    for document in documents():
+        with subtests.test(str(document.relative_to(ROOT))):
+            named = re.findall(
+                r"`((?:docs|scripts|healthcheck|tests|examples|benchmarks|\.ci)/[\w/.-]+)`",
+                text_of(document),
+            )
+            if document.name == "adding-a-check.md":
+                named = [name for name in named if "no_weights" not in name]
+            assert [name for name in named if not (ROOT / name).exists()] == []
 
 
-@rows("name", sorted(CHINESE))
+@pytest.mark.parametrize("name", sorted(CHINESE))
 def test_both_languages_keep_step(name: str) -> None:
     english, chinese = ROOT / name, ROOT / CHINESE[name]
     assert commands(english) == commands(chinese)
@@ -130,7 +134,7 @@ def english_links(path: Path) -> list[str]:
     return sorted(place for place in named if not place.startswith("README"))
 
 
-@rows("name", sorted(CHINESE))
+@pytest.mark.parametrize("name", sorted(CHINESE))
 def test_every_figure_is_in_both_languages(name: str) -> None:
     english, chinese = (Counter(figures(text_of(ROOT / path))) for path in (name, CHINESE[name]))
     assert english - chinese == Counter()

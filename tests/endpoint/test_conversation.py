@@ -12,7 +12,6 @@ from healthcheck.stages.endpoint.records import Conversation, Recall, Step
 from healthcheck.wire.chat import Usage
 from healthcheck.wire.client import Exchange
 from tests.endpoint.by_hand import interview, streamed
-from tests.support.rows import rows
 
 
 def counted(count: int, text: str = "one code", **fields: object) -> Exchange:
@@ -80,7 +79,7 @@ def test_counts_that_never_grow_are_wrong_counts_and_no_lost_turns() -> None:
     assert checks.system_role.judge(facts).outcome is Outcome.SKIP
 
 
-@rows(
+@pytest.mark.parametrize(
     ("counts", "outcome"),
     [
         ((100, 180, 1060, 4060), Outcome.PASS),
@@ -92,6 +91,7 @@ def test_counts_that_never_grow_are_wrong_counts_and_no_lost_turns() -> None:
         ((100, 180), Outcome.SKIP),
         ((None, None, None, None), Outcome.SKIP),
     ],
+    ids=str,
 )
 def test_a_cut_is_seen_by_differences(counts: tuple[int | None, ...], outcome: Outcome) -> None:
     facts = interview(

@@ -10,7 +10,6 @@ from healthcheck.stages.endpoint.arrivals import Streaming, streaming
 from healthcheck.stages.endpoint.records import Turn
 from healthcheck.wire.chat import Usage
 from tests.endpoint.by_hand import interview, streamed
-from tests.support.rows import rows
 
 EVEN = tuple(0.1 + 0.5 * n for n in range(11))
 BURST = (5.0, 5.01)
@@ -59,7 +58,7 @@ BUSY = (0.2, 1.9, 0.3, 2.5, 0.2, 6.0, 0.3, 0.4, 1.8, 0.2, 0.3, 0.2)
 """First texts of a machine that stalls."""
 
 
-@rows(
+@pytest.mark.parametrize(
     ("short", "long", "outcome", "settled"),
     [
         pytest.param(PROMPT, (BURST,) * 4, Outcome.FAIL, True, id="all at the end"),

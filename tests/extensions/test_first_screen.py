@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from healthcheck.extensions.simulator import Behaviour, Simulator
-from tests.cli.conftest import runs  # noqa: F401 - a fixture
 from tests.extensions.service_report.made_reports import HALF, zipped
 from tests.support.commands import ran
+from tests.support.inputs import runs  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.process
 

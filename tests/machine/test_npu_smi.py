@@ -12,7 +12,6 @@ from healthcheck.errors import KitError
 from healthcheck.machine import npu_smi
 from healthcheck.machine.npu_smi import HEALTHS
 from tests.machine.tables import LAYOUTS, Row, info
-from tests.support.rows import rows
 
 HOLDERS = [(0, 0, 4711, "VLLMEngineCor", 56313)]
 ROWS = [
@@ -23,8 +22,8 @@ ROWS = [
 SAMPLES = [info(layout, ROWS, HOLDERS) for layout in LAYOUTS]
 
 
-@rows("health", HEALTHS)
-@rows("layout", LAYOUTS)
+@pytest.mark.parametrize("health", HEALTHS)
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout_with_every_health(layout, health):
     rows = [
         Row(npu=0),

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from healthcheck.core.records import Finding, Level, Outcome
-from tests.plan.conftest import judged, write
 from tests.plan.corpus import Case
 from tests.plan.corpus_causes import WRONG_CAUSES
 from tests.support.daily import every
+from tests.support.plans import judged, write
 
 pytestmark = pytest.mark.process
 LEFT_TO_THE_AUTHOR = {"name-in-yaml"}

@@ -11,8 +11,8 @@ from healthcheck.core.records import Outcome
 from healthcheck.stages.plan import facts as plan_facts
 from healthcheck.stages.plan.servers.options import Grammar, parse, vllm_grammar
 from healthcheck.stages.repo.facts import read_submission
-from tests.plan.conftest import judged, write
 from tests.plan.corpus import case, sh
+from tests.support.plans import judged, write
 
 
 @pytest.mark.process

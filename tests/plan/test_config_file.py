@@ -9,8 +9,8 @@ import pytest
 from healthcheck.core.records import Outcome
 from healthcheck.stages.plan.checks.flags import flags
 from tests.core.test_yaml_text import aliases
-from tests.plan.conftest import judged, write
 from tests.plan.corpus import case, sh
+from tests.support.plans import judged, write
 
 pytestmark = pytest.mark.process
 

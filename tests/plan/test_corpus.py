@@ -22,7 +22,6 @@ from healthcheck.stages.plan import facts
 from healthcheck.stages.plan.checks import CHECKS
 from healthcheck.stages.plan.checks.self_contained import PARTS
 from healthcheck.stages.repo.facts import read_submission
-from tests.plan.conftest import Verdict, write
 from tests.plan.corpus import Case, in_its_folder
 from tests.plan.corpus_asking import RIGHT_ASKING, WRONG_ASKING
 from tests.plan.corpus_causes import RIGHT_CAUSES, WRONG_CAUSES
@@ -46,6 +45,7 @@ from tests.plan.corpus_variables import RIGHT_VARIABLES, WRONG_VARIABLES
 from tests.plan.corpus_waiting import RIGHT_WAITING, WRONG_WAITING
 from tests.plan.corpus_wrong import WRONG
 from tests.support.daily import these
+from tests.support.plans import Verdict, write
 
 _RIGHT = (
     WRITTEN,

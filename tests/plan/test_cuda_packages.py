@@ -12,8 +12,8 @@ from healthcheck.core.records import Outcome
 from healthcheck.stages.repo import packages
 from healthcheck.stages.repo.checks import CHECKS
 from healthcheck.stages.repo.facts import read_submission
-from tests.plan.conftest import judged, write
 from tests.plan.corpus import case, sh
+from tests.support.plans import judged, write
 
 pytestmark = pytest.mark.process
 

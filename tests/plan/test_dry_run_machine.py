@@ -13,9 +13,9 @@ from healthcheck.ascend import hardware, stacks
 from healthcheck.machine import npu_smi
 from healthcheck.machine.devices import devices_here
 from healthcheck.stages.plan.records import LaunchPlan
-from tests.plan.conftest import judged, planned, write
 from tests.plan.corpus import case, sh
 from tests.support.daily import every
+from tests.support.plans import judged, planned, write
 from tests.support.systems import recorded_machine
 from tests.weights.folders import QWEN3, model
 

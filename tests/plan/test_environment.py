@@ -18,8 +18,8 @@ from healthcheck.stages.plan import facts
 from healthcheck.stages.plan.checks import CHECKS
 from healthcheck.stages.plan.vllm_cli.catalogue import retired_variables, variables, versions
 from healthcheck.stages.repo.facts import read_submission
-from tests.plan.conftest import judged, write
 from tests.plan.corpus import bash, case, sh
+from tests.support.plans import judged, write
 
 READ, PLACED = "plan/engine-variables", "plan/network-interfaces"
 SERVE = '\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'

@@ -24,7 +24,6 @@ from healthcheck.stages.plan.records import (
 from healthcheck.stages.plan.servers.options import vllm_grammar
 from healthcheck.stages.plan.vllm_cli.catalogue import Kind, catalogue, nearest, versions
 from healthcheck.stages.plan.vllm_cli.judgement import judge_flags
-from tests.support.rows import rows
 
 
 def command(*argv: str, **options: str) -> ServerCommand:
@@ -111,7 +110,7 @@ RIGHT = (
 )
 
 
-@rows("line", RIGHT)
+@pytest.mark.parametrize("line", RIGHT)
 def test_right_command_lines_pass(line: str):
     result = judged(*shlex.split(line))
     assert result.outcome is Outcome.PASS, result.findings
@@ -224,7 +223,7 @@ WRONG = (
 )
 
 
-@rows(("line", "words", "fix"), WRONG)
+@pytest.mark.parametrize(("line", "words", "fix"), WRONG)
 def test_wrong_command_lines_fail(line: str, words: str, fix: str):
     result = judged(*shlex.split(line))
     assert result.outcome is Outcome.FAIL, result.findings

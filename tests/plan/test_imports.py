@@ -8,8 +8,8 @@ import pytest
 
 from healthcheck.stages.plan.importable import FILE, read
 from healthcheck.system.files import DATA
-from tests.plan.conftest import judged, write
 from tests.plan.corpus import case, sh
+from tests.support.plans import judged, write
 
 ID = "plan/no-missing-imports"
 NEW = "from vllm.entrypoints.launchers.cli_args import make_arg_parser"

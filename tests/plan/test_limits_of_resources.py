@@ -13,9 +13,9 @@ from healthcheck.stages.plan import facts
 from healthcheck.stages.plan.image import STUBS_FOLDER
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.repo.facts import read_submission
-from tests.plan.conftest import judged, planned, write
 from tests.plan.corpus import bash, case, sh
 from tests.plan.corpus_steps import FEW_RIGHTS, SERVE
+from tests.support.plans import judged, planned, write
 
 CASES = {"bash": bash, "sh": sh}
 ALLOWED = """

@@ -9,10 +9,10 @@ import pytest
 
 from healthcheck.core.records import CheckResult, Outcome
 from healthcheck.stages.plan.checks.one_machine import one_machine
-from tests.plan.conftest import planned, write
 from tests.plan.corpus import bash, case
 from tests.support.commands import ran
 from tests.support.daily import every, these
+from tests.support.plans import planned, write
 
 pytestmark = pytest.mark.process
 

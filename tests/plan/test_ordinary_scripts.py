@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.plan.conftest import write
 from tests.plan.corpus import bash, case
 from tests.support.daily import every
+from tests.support.plans import write
 
 ROOT = Path(__file__).parents[2]
 STARTS = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'

@@ -10,9 +10,9 @@ import pytest
 
 from healthcheck.report import words
 from healthcheck.verify import catalogue
-from tests.plan.conftest import judged, write
 from tests.plan.corpus import case
 from tests.support.daily import every
+from tests.support.plans import judged, write
 
 SCRIPT = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMITTED = {

@@ -10,8 +10,8 @@ import pytest
 
 from healthcheck.core.records import Outcome
 from healthcheck.stages.plan.vllm_cli.parsers import read_format
-from tests.plan.conftest import judged, write
 from tests.plan.corpus import Case, sh
+from tests.support.plans import judged, write
 
 CHATML = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
 JSON_CALLS = CHATML + """{{- '<tool_call>\\n{"name": "' }}"""

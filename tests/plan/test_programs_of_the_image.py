@@ -17,8 +17,8 @@ from healthcheck.sandbox.job import STANDARD_PATH, Job, Limits, Mode, Recording
 from healthcheck.stages.plan import facts, image
 from healthcheck.stages.plan.checks import CHECKS
 from healthcheck.stages.repo.facts import read_submission
-from tests.plan.conftest import judged, write
 from tests.plan.corpus import bash, case
+from tests.support.plans import judged, write
 
 SERVE = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 FAKE = "#!/bin/sh\necho 9000\n"

@@ -15,9 +15,9 @@ from healthcheck.sandbox.job import Limits, Mode
 from healthcheck.stages.plan import facts
 from healthcheck.stages.plan.checks import CHECKS
 from healthcheck.stages.repo.facts import read_submission
-from tests.plan.conftest import write
 from tests.plan.corpus import bash, case
 from tests.support.daily import every
+from tests.support.plans import write
 
 pytestmark = pytest.mark.process
 

@@ -27,12 +27,12 @@ from healthcheck.stages.plan import facts
 from healthcheck.stages.plan.checks import CHECKS, SUMMARIES
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.repo.facts import read_submission
-from tests.plan.conftest import write
 from tests.plan.corpus import bash, case, sh
 from tests.plan.corpus_right import KEPT, WRITTEN
 from tests.plan.corpus_right_around import AROUND, ENGINES
 from tests.plan.corpus_right_python import PYTHON
 from tests.service.launching import alive, eventually
+from tests.support.plans import write
 
 pytestmark = pytest.mark.process
 

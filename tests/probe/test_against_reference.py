@@ -19,7 +19,7 @@ from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.results.metrics import compute_metrics
 from healthcheck.stages.probe.run.bank import bank, refuse_unlike
 from healthcheck.stages.probe.run.folder import JOURNAL, Outcome, load, write_outcome
-from tests.probe.conftest import SETTINGS, behaviour, even, recorded
+from tests.support.probes import SETTINGS, behaviour, even, recorded
 
 SOUND = {"easy": 0.95, "medium": 0.7, "hard": 0.5}
 FALLEN = {"easy": 0.99, "medium": 0.05, "hard": 0.02}

@@ -7,7 +7,6 @@ import pytest
 from healthcheck.stages.probe.grading import golds, grade
 from healthcheck.stages.probe.problems import AnswerKind
 from tests.support.answers import Labelled, fresh, labelled
-from tests.support.rows import rows
 
 KINDS = {
     "number": AnswerKind.NUMBER,
@@ -61,7 +60,7 @@ def test_answers_that_were_new_to_the_grader_are_seldom_refused_and_none_is_acce
     assert not [answer for answer in answers if answer.label == "wrong" and graded_right(answer)]
 
 
-@rows("answer", {(one.kind, one.gold) for one in labelled() if one.kind != "choice"})
-def test_the_kind_of_a_gold_is_seen(answer: tuple[str, str]) -> None:
-    kind, gold = answer
-    assert golds.kind_of(gold) is KINDS[kind]
+def test_the_kind_of_a_gold_is_seen(subtests: pytest.Subtests) -> None:
+    for kind, gold in sorted({(one.kind, one.gold) for one in labelled() if one.kind != "choice"}):
+        with subtests.test(f"{kind}: {gold}"):
+            assert golds.kind_of(gold) is KINDS[kind]

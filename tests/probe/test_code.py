@@ -35,8 +35,7 @@ from tests.probe.code_rows import (
     fenced,
     of_body,
 )
-from tests.probe.conftest import Probe, even
-from tests.support.rows import rows
+from tests.support.probes import Probe, even
 
 ROOT = Path(__file__).parents[2]
 FEW_RIGHTS = ("setpriv", "--bounding-set", "-all", "--inh-caps", "-all")
@@ -118,7 +117,7 @@ def test_what_is_seen_of_a_wrong_answer_is_said() -> None:
 
 
 @pytest.mark.process
-@rows(
+@pytest.mark.parametrize(
     ("row", "answer", "right"),
     [
         (MBPP, fenced("def sum(a, b):\n    return a + b"), True),
@@ -152,7 +151,7 @@ def test_code_is_asked_for_in_a_block() -> None:
 
 
 @pytest.mark.process
-@rows(
+@pytest.mark.parametrize(
     ("row", "said"),
     [
         ({**HUMAN_EVAL, "canonical_solution": "    return True\n"}, "solution has to pass its tests, and it does not (Asser"),

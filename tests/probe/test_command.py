@@ -9,7 +9,7 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.extensions.simulator.server import Simulator
-from tests.probe.conftest import behaviour, even
+from tests.support.probes import behaviour, even
 
 
 def report(folder: Path) -> dict[str, object]:

@@ -20,7 +20,7 @@ from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.run.folder import load
 from healthcheck.stages.probe.run.layout import ALONE, OUTCOME
 from healthcheck.stages.probe.statistics.changes import better_alone_p
-from tests.probe.conftest import Probe, behaviour, even, recorded
+from tests.support.probes import Probe, behaviour, even, recorded
 
 
 def judged(run: ProbeRun) -> CheckResult:

@@ -11,7 +11,7 @@ from healthcheck.core.records import CheckResult
 from healthcheck.stages.probe.checks import CHECKS
 from healthcheck.stages.probe.records import ProbeRun
 from healthcheck.stages.probe.run.folder import load
-from tests.probe.conftest import recorded, rewritten
+from tests.support.probes import recorded, rewritten
 
 LONG = "The answer is seven, since four boxes and three boxes are seven boxes. Sample {}. The answer is 7."
 

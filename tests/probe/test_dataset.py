@@ -16,7 +16,7 @@ from healthcheck.extensions.simulator.server import Simulator
 from healthcheck.stages.probe.data_sets.dataset import draw
 from healthcheck.stages.probe.grading import grade
 from healthcheck.stages.probe.problems import generate, message, prompt
-from tests.probe.conftest import even
+from tests.support.probes import even
 
 PNG = generate("pictures", "easy", 0, 1)[0].images[0]
 JPEG = b"\xff\xd8\xff\xe0" + bytes(64)

@@ -9,7 +9,7 @@ import pytest
 from healthcheck.core.records import Level, Outcome
 from healthcheck.extensions.simulator.server import Simulator
 from healthcheck.stages.probe.records import EndedBy
-from tests.probe.conftest import Probe, behaviour, even, judged, rewritten, seen
+from tests.support.probes import Probe, behaviour, even, judged, rewritten, seen
 
 
 @pytest.mark.process

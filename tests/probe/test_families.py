@@ -22,7 +22,6 @@ from healthcheck.stages.probe.problems import (
 )
 from healthcheck.stages.probe.problems.pictures import SIDE_PIXELS
 from healthcheck.stages.probe.results import baselines
-from tests.support.rows import rows
 
 ALL = [(family, tier) for family in FAMILIES for tier in TIERS]
 
@@ -42,7 +41,7 @@ def test_every_family_is_deterministic_distinct_and_solved_by_its_worked_solutio
         assert problem.tier == tier
 
 
-@rows(("family", "tier"), ALL)
+@pytest.mark.parametrize(("family", "tier"), ALL)
 def test_the_answer_to_another_problem_is_wrong(family: str, tier: str) -> None:
     problems = generate(family, tier, 3, 30)
     pairs = [(a, b) for a, b in itertools.pairwise(problems) if a.answer != b.answer]
@@ -131,7 +130,7 @@ def test_the_soft_score_is_textvqas(matches: int, score: float) -> None:
     assert soft_score("Stop.", references) == pytest.approx(score)
 
 
-@rows(
+@pytest.mark.parametrize(
     ("answer", "reference", "same"),
     [
         ("The stop sign!", "stop sign", True), ("**Stop**", "stop", True), ("dont walk", "Don't walk", True),
@@ -145,7 +144,7 @@ def test_what_the_vqa_metric_holds_for_the_same_answer(
     assert soft_score(answer, [reference] * 10) == float(same)
 
 
-@rows(
+@pytest.mark.parametrize(
     ("text", "correct", "strict"),
     [
         ("B", True, True), ("(B)", True, True), ("B.", True, True), ("The answer is B.", True, True),

@@ -7,7 +7,7 @@ from pathlib import Path
 from healthcheck.report.measured import measured
 from healthcheck.stages.probe.results import figures, strata
 from healthcheck.stages.probe.run.folder import load
-from tests.probe.conftest import recorded
+from tests.support.probes import recorded
 
 
 def test_tiers_keep_their_order_and_their_problems(tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ from healthcheck.stages.probe.data_sets.dataset import draw
 from healthcheck.stages.probe.grading import golds, grade, judge
 from healthcheck.stages.probe.grading.judge import Verdict
 from healthcheck.stages.probe.problems import AnswerKind, Problem, prompt, requested
-from tests.probe.conftest import even
-from tests.support.rows import rows
+from tests.support.probes import even
 
 pytestmark = pytest.mark.process
 
@@ -45,7 +44,7 @@ def problem(gold: str, question: str = "?") -> Problem:
     )
 
 
-@rows(("gold", "kind"), KINDS)
+@pytest.mark.parametrize(("gold", "kind"), KINDS)
 def test_a_gold_is_what_it_looks_like_and_right_when_it_is_given_back(
     gold: str, kind: AnswerKind
 ) -> None:
@@ -60,7 +59,7 @@ def test_a_gold_is_what_it_looks_like_and_right_when_it_is_given_back(
         assert grade(problem(gold), form).correct, form
 
 
-@rows("gold", [*NUMBERS, *EXPRESSIONS, *PHRASES])
+@pytest.mark.parametrize("gold", [*NUMBERS, *EXPRESSIONS, *PHRASES])
 def test_the_first_number_of_a_gold_is_not_the_gold(gold: str) -> None:
     digits = next(
         (part for part in gold.replace(",", " ").split() if part.strip("()[]{}$").isdigit()), ""
@@ -69,7 +68,7 @@ def test_the_first_number_of_a_gold_is_not_the_gold(gold: str) -> None:
         assert not grade(problem(gold), f"The answer is {digits.strip('()[]{}$')}.").correct
 
 
-@rows(
+@pytest.mark.parametrize(
     ("gold", "answer"),
     [("x^2+2x+1", "2"), (r"\{1,2\}", "1"), ("July 20, 1969", "20"), ("Team 7", "Team 6, not Team 7"), ("(5, 2)", "(14, 3)"),
      ("[1, 3]", "(1, 3)"), ("e^{-20}", "e^{-30}"), ("(3, 14)", "3.14"), ("3:7", "3"), ("6:14", "14")],

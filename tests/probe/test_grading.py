@@ -11,7 +11,6 @@ from healthcheck.stages.probe.grading.quantities import quantities
 from healthcheck.stages.probe.problems import AnswerKind, Problem
 from healthcheck.text.reasoning import final_text
 from tests.support.limited import limited
-from tests.support.rows import rows
 
 
 def number_problem(answer: str) -> Problem:
@@ -154,7 +153,7 @@ WRONG = (
 )
 
 
-@rows(("answer", "text", "tier"), RIGHT)
+@pytest.mark.parametrize(("answer", "text", "tier"), RIGHT)
 def test_right_answers_are_found(answer: str, text: str, tier: str) -> None:
     graded = grade(number_problem(answer), text)
     assert graded.correct, graded
@@ -162,7 +161,7 @@ def test_right_answers_are_found(answer: str, text: str, tier: str) -> None:
     assert graded.strict == (tier in {"boxed", "hashes", "cue"})
 
 
-@rows(("answer", "text"), WRONG)
+@pytest.mark.parametrize(("answer", "text"), WRONG)
 def test_wrong_answers_are_not_taken_for_right(answer: str, text: str) -> None:
     assert not grade(number_problem(answer), text).correct
 
@@ -247,7 +246,7 @@ def section(value: int) -> str:
 CAPITALS = "Which?\nA. Paris\nB. London\nC. Rome\nD. Berlin"
 
 
-@rows(
+@pytest.mark.parametrize(
     ("gold", "text", "right"),
     [
         ("A", "A\n\nParis is the capital. London is option B.", True),

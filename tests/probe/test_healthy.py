@@ -18,7 +18,7 @@ from healthcheck.stages.probe.facts import measure
 from healthcheck.stages.probe.problems import AnswerKind
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings, RequestOptions, Sample
 from healthcheck.stages.probe.run.folder import load
-from tests.probe.conftest import QUICK, SETTINGS, Probe, behaviour, even, recorded, rewritten
+from tests.support.probes import QUICK, SETTINGS, Probe, behaviour, even, recorded, rewritten
 
 pytestmark = pytest.mark.process
 

@@ -15,7 +15,7 @@ from healthcheck.cli import main
 from healthcheck.extensions.simulator.server import Simulator
 from healthcheck.stages.probe.options.reading import from_file, takes
 from healthcheck.stages.probe.options.record import options
-from tests.probe.conftest import behaviour, even
+from tests.support.probes import behaviour, even
 
 KEY = "correct-horse-battery-staple"
 SMALL = ["--problems", "6", "--samples", "2"]

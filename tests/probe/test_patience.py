@@ -10,7 +10,7 @@ import pytest
 from healthcheck.core.records import JsonValue
 from healthcheck.extensions.simulator.request import Words
 from healthcheck.extensions.simulator.server import Simulator
-from tests.probe.conftest import QUICK, Probe, behaviour, even
+from tests.support.probes import QUICK, Probe, behaviour, even
 
 pytestmark = pytest.mark.process
 

@@ -23,7 +23,7 @@ from healthcheck.stages.probe.run import journal
 from healthcheck.stages.probe.run.folder import load
 from healthcheck.stages.probe.run.journal import Journal, read
 from healthcheck.system import json_text
-from tests.probe.conftest import behaviour
+from tests.support.probes import behaviour
 
 OPTIONS = ("--problems", "30", "--samples", "4", "--concurrency", "8", "--temperature", "0")
 

@@ -19,7 +19,7 @@ from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.results.metrics import compute_metrics
 from healthcheck.stages.probe.run.folder import load
 from healthcheck.stages.probe.run.journal import Journal
-from tests.probe.conftest import QUICK, Probe, behaviour, even, judged, rewritten, seen
+from tests.support.probes import QUICK, Probe, behaviour, even, judged, rewritten, seen
 
 
 def outcomes(run: ProbeRun) -> dict[str, str]:

@@ -13,7 +13,7 @@ from healthcheck.extensions.simulator.server import Simulator
 from healthcheck.stages.probe.checks import CHECKS
 from healthcheck.stages.probe.records import ProbeRun, Sample
 from healthcheck.stages.probe.run.folder import load
-from tests.probe.conftest import Probe, behaviour, recorded, rewritten
+from tests.support.probes import Probe, behaviour, recorded, rewritten
 
 OWN = 87
 

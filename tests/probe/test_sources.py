@@ -13,7 +13,7 @@ from healthcheck.cli import main
 from healthcheck.extensions.simulator.server import Simulator
 from healthcheck.stages.probe.problems import FAMILIES
 from healthcheck.stages.probe.run.folder import load
-from tests.probe.conftest import behaviour, even
+from tests.support.probes import behaviour, even
 
 pytestmark = pytest.mark.process
 

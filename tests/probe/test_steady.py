@@ -12,7 +12,7 @@ from healthcheck.core.records import CheckResult
 from healthcheck.stages.probe.checks import CHECKS
 from healthcheck.stages.probe.records import ProbeRun
 from healthcheck.stages.probe.run.folder import load
-from tests.probe.conftest import SETTINGS, recorded, rewritten
+from tests.support.probes import SETTINGS, recorded, rewritten
 
 
 def judged(run: ProbeRun) -> CheckResult:

@@ -10,7 +10,6 @@ from healthcheck.stages.probe.aisbench.client_results import client_results
 from healthcheck.stages.probe.aisbench.grader import client_grade
 from tests.support.aisbench_files import ClientReport, Failure, Prediction, files_of
 from tests.support.recordings import recording
-from tests.support.rows import rows
 
 GOLDEN = (
     "v3.1-20260319_bimodal_n5",
@@ -23,7 +22,7 @@ GOLDEN = (
 )
 
 
-@rows("run", GOLDEN)
+@pytest.mark.parametrize("run", GOLDEN)
 def test_golden_summaries_and_results_are_reproduced_byte_for_byte(run: str) -> None:
     folder = recording(f"aisbench-golden/{run}")
     last = max(folder.glob("summary/*.csv"))

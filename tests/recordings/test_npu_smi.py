@@ -11,7 +11,6 @@ from healthcheck.machine import npu_smi
 from healthcheck.machine.npu_smi import SmiError
 from tests.recordings import as_read
 from tests.support.recordings import recording
-from tests.support.rows import rows
 from tests.support.systems import RecordedSystem
 
 FOLDER = "ascend/npu-smi"
@@ -23,7 +22,7 @@ def text(name: str) -> str:
     return "\n".join(line for line in lines if not line.startswith("#"))
 
 
-@rows("name", as_read.TABLES)
+@pytest.mark.parametrize("name", as_read.TABLES)
 def test_a_table_reads_as_a_person_reads_it(name):
     expected = as_read.TABLES[name]
     table = npu_smi.parse(text(name))
@@ -64,7 +63,7 @@ def test_no_recorded_file_is_left_out():
     } == known  # which the kit does not ask
 
 
-@rows(
+@pytest.mark.parametrize(
     ("file", "devices", "chip", "hbm_mib"),
     [
         ("info_310P3_25.3.rc1_duo-4card-8chip_container_hot_procs-noname.txt", 8, "310P3", 43693),

@@ -18,7 +18,6 @@ from healthcheck.stages.repo import requirements
 from healthcheck.stages.repo.facts import read_submission
 from healthcheck.stages.repo.specifiers import satisfiable
 from tests.support.repositories import GOOD_SCRIPT, folder, judged, repository, seen
-from tests.support.rows import rows
 
 PARSE, PROVIDED, STACK = (
     "repo/requirements-parse",
@@ -271,7 +270,7 @@ def test_any_text_is_read_and_lines_grow(text: str):
     assert lines == sorted(set(lines))
 
 
-@rows(
+@pytest.mark.parametrize(
     ("specifiers", "some"),
     [
         (["==1.0", ">=1.0"], True), (["==1.0", ">1.0"], False), (["<2", ">=2"], False), (["<2", ">1.9.9"], True),
@@ -279,6 +278,7 @@ def test_any_text_is_read_and_lines_grow(text: str):
         (["~=1.4", "<1.5"], True), (["~=1.4.2", ">=1.5"], False), (["==1.*", "==1.5"], True), (["", "==3"], True),
         (["<0.124.0", ">=0.133.0"], False), (["!=1.0", "==1.0"], False), ([">1.0", "<1.0.1"], True),
     ],
+    ids=str,
 )  # fmt: skip
 def test_whether_a_version_satisfies_all(specifiers: list[str], some: bool):
     assert satisfiable(specifiers) is some

@@ -13,7 +13,6 @@ from adapter.precision import RUNS_ON_ASCEND
 from healthcheck.ascend import hardware, schemes, stacks
 from healthcheck.ascend.hardware import Family
 from healthcheck.stages.weights.experts import has_experts
-from tests.support.rows import rows
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 RECIPES = SCRIPTS / "data" / "recipes.json"
@@ -134,7 +133,7 @@ def test_a_row_takes_the_place_of_the_older_one(tmp_path: Path) -> None:
     ]
 
 
-@rows("release", [row.vllm_ascend for row in stacks.rows()])
+@pytest.mark.parametrize("release", [row.vllm_ascend for row in stacks.rows()])
 def test_each_row_of_the_matrix_has_its_registry(release: str) -> None:
     found = schemes.registry(release)
     assert found
@@ -145,7 +144,7 @@ def test_the_planner_knows_the_methods_of_the_newest_release() -> None:
     assert set(schemes.registries()[0].methods) == RUNS_ON_ASCEND
 
 
-@rows(
+@pytest.mark.parametrize(
     ("release", "scheme", "chips"),
     [
         # read in the releases' own source

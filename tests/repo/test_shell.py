@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from healthcheck.stages.plan.script import deploy_sh, quotes
 from healthcheck.stages.repo import bashisms, shell
-from tests.support.rows import rows
 
 PIECES = ("$(", "${", "$((", "(", ")", "}", '"', "'", "`", "\\", "\n", " ", "a", "=", "<<E", "E", "#", "case ", "in ",
           "esac", ";;", "[[ ", " ]]", "((", "))", "&", "|", ";", "<(", "\\\n", "é", "cd /b", "if ", "then ", "$1", "\0")  # fmt: skip
@@ -66,7 +65,7 @@ def words(text: str) -> list[list[str]]:
     return [[word.text for word in command.words] for command in shell.read(text).commands()]
 
 
-@rows(
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("vllm serve x --port 8000", [["vllm", "serve", "x", "--port", "8000"]]),
@@ -99,7 +98,7 @@ def test_comments_and_here_documents_are_no_code():
     assert script.without("comment") == " " * 8 + "\ncat <<E    \nc # d\nE\n"
 
 
-@rows(
+@pytest.mark.parametrize(
     "text",
     [
         "source x", "[[ a ]]", "a=(1 2)", 'echo "${a[@]}"', "a+=b", "f &> log", "cat <<< x", "diff <(a) <(b)",
@@ -113,7 +112,7 @@ def test_a_bashism_is_found(text: str):
     assert bashisms.find(shell.read(f"x=1\n{text}\n"))[0].line == 2
 
 
-@rows(
+@pytest.mark.parametrize(
     "text",
     [
         ". ./x", "[ a = b ]", "echo ${x:-a} ${x#a} ${x%%b} ${x:+y} ${#x} $# $1", "f() { x; }", "echo $(( 1 + 2 ))",

@@ -10,7 +10,6 @@ from packaging.version import Version
 
 from healthcheck.ascend import schemes, stacks
 from healthcheck.errors import UsageError
-from tests.support.rows import rows
 
 
 def test_every_row_can_be_used():
@@ -44,7 +43,7 @@ def test_the_default_row():
     assert stacks.statements(row, "transformers")[0].specifier == "==5.5.4"
 
 
-@rows(
+@pytest.mark.parametrize(
     ("asked", "row", "known"),
     [
         ("", "0.23.0.post1", True),
@@ -82,7 +81,7 @@ def test_several_releases_in_words():
     assert stacks.spans((), known) == ""
 
 
-@rows(
+@pytest.mark.parametrize(
     ("versions", "row"),
     [
         ({"vllm": "0.23.0+empty", "cann": "9.1.0", "python": "3.11.9"}, "0.23.0.post1"),
@@ -96,6 +95,7 @@ def test_several_releases_in_words():
         ({"torch": "", "vllm": "0.9.1"}, "0.9.1"),
         ({"vllm": "not a version"}, "0.23.0.post1"),
     ],
+    ids=str,
 )
 def test_the_nearest_row(versions: dict[str, str], row: str):
     assert stacks.nearest(versions).vllm_ascend == row

@@ -19,7 +19,6 @@ from healthcheck.core.records import (
 from healthcheck.core.stages import SUBMISSION, Stage, Subject
 from healthcheck.report import words
 from healthcheck.report.lines import brief
-from tests.support.rows import rows
 
 
 def result(
@@ -53,7 +52,7 @@ OPEN = result(
 )
 
 
-@rows(
+@pytest.mark.parametrize(
     ("results", "fields", "says"),
     [
         pytest.param((PASSED,), {}, "submit", id="ready"),

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from healthcheck import cli
-from tests.support.rows import rows
 from tests.support.template import KIT, ROOT
 
 CONFIG = {
@@ -198,7 +197,7 @@ def test_a_refusal_names_the_variable_that_overrules_it(plan, tmp_path, monkeypa
     assert "--tensor-parallel-size 1" in plan(*asked)
 
 
-@rows(
+@pytest.mark.parametrize(
     ("words", "says"),
     [
         (("--weights", "/no/such"), "--weights /no/such is not a folder"),
@@ -228,7 +227,7 @@ def test_a_planned_repository_takes_no_machine(tmp_path, capsys):
     assert not (tmp_path / "mine").exists()
 
 
-@rows(("machines", "there"), [("one", False), ("several", True)])
+@pytest.mark.parametrize(("machines", "there"), [("one", False), ("several", True)])
 def test_a_planned_repository_is_for_so_many_machines(machines, there, tmp_path):
     place = tmp_path / machines
     words = ("--template", "planned", "--defaults", "--data", f"machines={machines}")

@@ -18,7 +18,7 @@ import pytest
 
 from healthcheck.extensions.simulator.server import Simulator
 from healthcheck.stages.probe.run.journal import read
-from tests.probe.conftest import behaviour
+from tests.support.probes import behaviour
 
 pytestmark = pytest.mark.process
 

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from healthcheck.cli.outlets import Uncommanding
 from tests.security.runner import commands
 from tests.support.repositories import repository
-from tests.support.rows import rows
 
 SAID = (
     "::error file=a::x", "  ::set-output name=verdict::ready", "x ::add-mask::y", "##[error]x", "a ##[set-env name=A]b",
@@ -33,7 +32,7 @@ OWN = re.compile(
 )
 
 
-@rows("said", SAID)
+@pytest.mark.parametrize("said", SAID)
 def test_the_forms_are_commands_or_look_like_one(said: str) -> None:
     """Today's runner ignores some of them; that may change."""
     assert "error" in said or list(commands(said)) or re.search("[:\uff1a]{2}|##", said)

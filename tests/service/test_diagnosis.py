@@ -27,7 +27,6 @@ from healthcheck.stages.service.diagnosis import (
     Diagnosis,
     diagnose_stream,
 )
-from tests.support.rows import rows
 
 KNOWN = catalogue().failures
 PATTERNS = [pattern for failure in KNOWN for pattern in failure.patterns] + list(catalogue().benign)
@@ -67,25 +66,32 @@ def test_what_is_quoted_has_no_secret_in_it():
     assert "hf_abc" not in said
 
 
-@rows("failure", KNOWN, ids=lambda failure: failure.id)
-def test_each_example_is_its_own_failure_and_no_other(failure):
-    assert failure.examples
-    assert failure.sources
-    for example in failure.examples:
-        found = diagnosed(example)
-        hits = [hit.failure.id for hit in (found.named, *found.others) if hit]
-        assert hits == [failure.id]
-        assert bool(found.named) == (failure.severity is not Severity.GENERIC)
-        if failure.severity is not Severity.KIND and (found.block or not failure.states):
-            is_cause = States.LINE in failure.states or failure.severity is not Severity.SYMPTOM
-            assert bool(found.kind) != is_cause
+def test_each_example_is_its_own_failure_and_no_other(subtests: pytest.Subtests):
+    for failure in KNOWN:
+        with subtests.test(failure.id):
+            assert failure.examples
+            assert failure.sources
+            for example in failure.examples:
+                found = diagnosed(example)
+                hits = [hit.failure.id for hit in (found.named, *found.others) if hit]
+                assert hits == [failure.id]
+                assert bool(found.named) == (failure.severity is not Severity.GENERIC)
+                if failure.severity is not Severity.KIND and (found.block or not failure.states):
+                    is_cause = (
+                        States.LINE in failure.states or failure.severity is not Severity.SYMPTOM
+                    )
+                    assert bool(found.kind) != is_cause
 
 
-@rows("failure", SPECIFIC, ids=lambda failure: failure.id)
-def test_the_prefixes_of_vllm_hide_nothing(failure):
-    for prefix in PREFIXES:
-        for example in failure.examples:
-            assert cause("\n".join(prefix + line for line in example.split("\n"))) == failure.id
+def test_the_prefixes_of_vllm_hide_nothing(subtests: pytest.Subtests):
+    for failure in SPECIFIC:
+        with subtests.test(failure.id):
+            for prefix in PREFIXES:
+                for example in failure.examples:
+                    assert (
+                        cause("\n".join(prefix + line for line in example.split("\n")))
+                        == failure.id
+                    )
 
 
 def test_ids_are_unique_and_each_word_of_states_is_used():
@@ -305,12 +311,15 @@ def ends_a_line(body):
     return (operation, argument) == (_constants.LITERAL, ord("\n"))
 
 
-@rows("pattern", PATTERNS, ids=lambda pattern: pattern.pattern[:40])
-def test_the_work_of_a_pattern_is_bounded(pattern):
+def test_the_work_of_a_pattern_is_bounded(subtests: pytest.Subtests):
     """A submission writes its log: no pattern may repeat without an end, nor repeat what itself varies within a line."""
-    for greatest, _, inside in repetitions(_parser.parse(pattern.pattern, re.MULTILINE)):
-        assert greatest <= 1000
-        assert all(times == 1 or greatest == 1 or ends_a_line(body) for times, body in inside)
+    for pattern in PATTERNS:
+        with subtests.test(pattern.pattern):
+            for greatest, _, inside in repetitions(_parser.parse(pattern.pattern, re.MULTILINE)):
+                assert greatest <= 1000
+                assert all(
+                    times == 1 or greatest == 1 or ends_a_line(body) for times, body in inside
+                )
 
 
 def lead(tree):

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.stages.service.catalogue import Failure, catalogue
+from healthcheck.stages.service.catalogue import catalogue
 from healthcheck.stages.service.repairs import UNKNOWN, repair_of, setup_of
 from healthcheck.text.language import Language, translation
-from tests.support.rows import rows
 
 ENGLISH = re.compile(r"(?:\\b[a-z]{2,} ){4}")
 QUOTED = re.compile(r"`[^`]*`|“[^”]*”|\"[^\"]*\"")
@@ -68,14 +67,17 @@ def test_a_variable_in_a_comment_is_not_set(tmp_path):
     )
 
 
-@rows("failure", KNOWN.values(), ids=KNOWN)
-def test_the_reference_adapter_is_never_told_what_it_does_already(failure: Failure):
-    said = repair_of(failure, REFERENCE)
-    assert not [
-        name for name in failure.variables.keys() & REFERENCE.variables if f"{name}=" in said
-    ]
-    assert REFERENCE.keys
-    assert not [key for key in REFERENCE.keys if f"--{key.replace('_', '-')} " in said]
+def test_the_reference_adapter_is_never_told_what_it_does_already(subtests: pytest.Subtests):
+    for failure in KNOWN.values():
+        with subtests.test(failure.id):
+            said = repair_of(failure, REFERENCE)
+            assert not [
+                name
+                for name in failure.variables.keys() & REFERENCE.variables
+                if f"{name}=" in said
+            ]
+            assert REFERENCE.keys
+            assert not [key for key in REFERENCE.keys if f"--{key.replace('_', '-')} " in said]
 
 
 def test_what_the_reference_adapter_sets_is_known():

@@ -11,7 +11,7 @@ import pytest
 
 from healthcheck import cli
 from healthcheck.extensions.simulator import Behaviour, Simulator
-from tests.verify.conftest import kit
+from tests.support.verifications import kit
 
 CONFIG = {
     "architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "hidden_size": 5120, "num_attention_heads": 64,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.verify.conftest import kit, simulated_path
+from tests.support.verifications import kit, simulated_path
 
 pytestmark = pytest.mark.process
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.repositories import repository
-from tests.verify.conftest import WEIGHTS, kit
+from tests.support.verifications import WEIGHTS, kit
 
 pytestmark = pytest.mark.process
 

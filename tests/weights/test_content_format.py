@@ -9,8 +9,8 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.stages.repo.facts import read_submission
-from tests.plan.conftest import write
 from tests.plan.corpus import bash, case
+from tests.support.plans import write
 from tests.support.repositories import repository
 from tests.weights.folders import CHATML, QWEN3, findings, judge, model, plan, said, write_json
 

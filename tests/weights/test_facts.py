@@ -18,7 +18,6 @@ from healthcheck.stages.weights.nature import Family, architecture_nature
 from healthcheck.stages.weights.render import render
 from healthcheck.stages.weights.task import task_of
 from tests.support import repositories
-from tests.support.rows import rows
 from tests.weights.folders import (
     CHATML,
     OMNI,
@@ -195,7 +194,7 @@ FAMILIES = {
 }
 
 
-@rows("architecture", FAMILIES)
+@pytest.mark.parametrize("architecture", FAMILIES)
 def test_what_an_architecture_is_for(architecture: str) -> None:
     newest_first = registry.releases()[::-1]
     assert (
@@ -266,7 +265,7 @@ def test_templates_render_as_transformers_renders_them(template: str) -> None:
     assert ours.text == json.loads(run.stdout.strip().splitlines()[-1])
 
 
-@rows(
+@pytest.mark.parametrize(
     ("name", "kind", "gib"),
     [("910B4", "910B4", 32), ("Ascend910B3", "910B3", 64), ("ascend 910b4-1", "910B4-1", 64), ("Ascend910_9391", "910C", 64),
      ("910B", "910B4", 32), ("Atlas 800T A2", "910B4", 32), ("310P Duo", "310P3-Duo", 42), ("Atlas 800I A3", "910C", 64), ("A3", "910C", 64), ("310P3vir08", "310P3", 21), ("910B2C", "910B2C", 64)],

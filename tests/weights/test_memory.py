@@ -17,7 +17,6 @@ from healthcheck.stages.weights.memory import (
     read_shape,
     weights_per_device,
 )
-from tests.support.rows import rows
 from tests.weights import folders
 from tests.weights.folders import QWEN3, findings, model, plan, said
 
@@ -89,7 +88,7 @@ BY_HAND = {
 }
 
 
-@rows("name", BY_HAND)
+@pytest.mark.parametrize("name", BY_HAND)
 def test_the_cache_of_a_real_model(name: str) -> None:
     config, tokens, tensor, expected = BY_HAND[name]
     shape = read_shape(config)

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.stages.weights.safetensors import BITS, FormatError, header_length, parse_header
-from tests.support.rows import rows
 from tests.weights.folders import findings, header, judge, model, safetensors, said
 
 NUMBERS = st.one_of(
@@ -89,7 +88,7 @@ FAULTS = {
 }
 
 
-@rows("name", FAULTS)
+@pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_found_and_named(name: str) -> None:
     value, data_bytes, text = FAULTS[name]
     data = json.dumps(value).encode()

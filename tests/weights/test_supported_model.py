@@ -10,7 +10,6 @@ import pytest
 
 from healthcheck.ascend import stacks
 from healthcheck.ascend.support_matrix import catalogue
-from tests.support.rows import rows
 from tests.weights import folders
 from tests.weights.folders import QWEN3, findings, model, plan, said
 
@@ -89,7 +88,7 @@ def test_a_candidate_for_some_models_says_so(tmp_path: Path) -> None:
     assert "vllm-ascend 0.26.0rc1 is for Kimi K3, GLM-5.2" in said(results, CHECK)
 
 
-@rows("release", [row.vllm_ascend for row in stacks.rows()])
+@pytest.mark.parametrize("release", [row.vllm_ascend for row in stacks.rows()])
 def test_each_row_has_its_matrix_and_each_model_of_it_a_name(release: str) -> None:
     (support,) = [each for each in catalogue().releases if each.vllm_ascend == release]
     named = {*support.unsupported, *support.untested, *(each.model for each in support.without)}

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from healthcheck.wire.answer import MAX_BODY_BYTES, MAX_STREAM_BYTES, Answer, Reply
 from healthcheck.wire.chat import Reader
 from healthcheck.wire.response import TooLargeError
-from tests.support.rows import rows
 from tests.wire.talks import OK
 
 EVENTS = [
@@ -125,7 +124,7 @@ def test_a_refusal_keeps_its_words() -> None:
     )
 
 
-@rows(
+@pytest.mark.parametrize(
     ("data", "words"),
     [
         (b"", "before it answered"),

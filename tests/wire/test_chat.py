@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.wire.chat import Completion, Reader, request_body, user
-from tests.support.rows import rows
 
 DELTA = '{"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": null}]}'
 
@@ -68,13 +67,13 @@ UNREADABLE = {
 }  # fmt: skip
 
 
-@rows("name", READABLE)
+@pytest.mark.parametrize("name", READABLE)
 def test_what_the_client_accepts_is_read(name: str) -> None:
     completion = read(READABLE[name])
     assert (completion.text, completion.faults, completion.swallowed) == ("a", (), ())
 
 
-@rows("name", UNREADABLE)
+@pytest.mark.parametrize("name", UNREADABLE)
 def test_what_the_client_breaks_off_at_is_a_fault(name: str) -> None:
     assert read(UNREADABLE[name]).faults
 

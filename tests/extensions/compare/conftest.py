@@ -1,1 +1,1 @@
-from tests.cli.conftest import runs  # noqa: F401 - a fixture
+from tests.support.inputs import runs  # noqa: F401 - a fixture

@@ -20,13 +20,12 @@ from healthcheck.stages.probe.run.folder import load
 from healthcheck.text.language import VARIABLE, Language, translation
 from tests.cli.test_full_disk import FULL, NO_SPACE
 from tests.cli.test_in_chinese import ENGLISH
-from tests.probe.conftest import behaviour, recorded, rewritten
 from tests.probe.test_options import probed
 from tests.report.test_quoted import QUOTED
 from tests.security.test_workflow_commands import judge
 from tests.security.test_workflow_commands import ran as ran_on_github
 from tests.support.commands import ran, started
-from tests.support.rows import rows
+from tests.support.probes import behaviour, recorded, rewritten
 
 UNWRITTEN = pytest.mark.skipif(not Path(FULL).exists(), reason=f"needs {FULL}")
 
@@ -121,7 +120,7 @@ def test_a_report_without_samples_is_named_as_one(tmp_path: Path) -> None:
     assert "nothing was sampled there; its report.json says why" in done.stderr
 
 
-@rows(
+@pytest.mark.parametrize(
     ("text", "share"),
     [
         ("0.05", 0.05),
@@ -138,7 +137,9 @@ def test_a_margin_is_a_share_below_one_and_points_from_there(text: str, share: f
     assert margin_of(text) == pytest.approx(share)
 
 
-@rows("text", ["0", "-5", "100", "100%", "200", "0%", "five", "nan", "5%%", "inf%"])
+@pytest.mark.parametrize(
+    "text", ["0", "-5", "100", "100%", "200", "0%", "five", "nan", "5%%", "inf%"]
+)
 def test_a_margin_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError):
         margin_of(text)

@@ -15,7 +15,7 @@ from healthcheck.stages.probe.run import folder
 from healthcheck.stages.probe.run.bank import bank
 from healthcheck.stages.probe.run.folder import JOURNAL
 from healthcheck.text.language import VARIABLE
-from tests.probe.conftest import SETTINGS, recorded
+from tests.support.probes import SETTINGS, recorded
 
 
 def test_the_same_server_twice_is_no_worse(

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from healthcheck.core.progress import Silent
 from healthcheck.extensions.features.long_texts import MOST_TOKENS, ask_long
 from healthcheck.extensions.features.reading import read
 from healthcheck.extensions.features.records import BEYOND, CODES, SHORT, Answer, Body
 from healthcheck.wire.client import Exchange
-from tests.support.rows import rows
 
 
-@rows(
+@pytest.mark.parametrize(
     ("length", "per_byte", "sent"),
     [
         (10**7, 0.25, True),
@@ -35,7 +36,9 @@ def test_a_text_has_at_most_64_mb(length: int, per_byte: float, sent: bool) -> N
     assert (answers[BEYOND].said == "") is sent
 
 
-@rows(("count", "read_as"), [(2**53, 2**53), (2**53 + 1, None), (10**400, None), (-1, None)])
+@pytest.mark.parametrize(
+    ("count", "read_as"), [(2**53, 2**53), (2**53 + 1, None), (10**400, None), (-1, None)]
+)
 def test_a_count_that_cannot_be_is_none(count: int, read_as: int | None) -> None:
     body = {"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": count}}
     assert read(Exchange(status=200, body=json.dumps(body).encode())).read == read_as

@@ -15,7 +15,6 @@ from healthcheck.extensions.features.schema import misfit_of_text
 from healthcheck.extensions.simulator import Behaviour, Simulator
 from tests.extensions.features.fake_server import Fake, serving
 from tests.support.commands import started
-from tests.support.rows import rows
 
 TOOL = {"type": "function", "function": {"name": "get_time", "parameters": {"type": "object"}}}
 
@@ -179,7 +178,7 @@ def test_a_count_takes_the_first_ones_or_begins_again(tmp_path: Path) -> None:
         assert [trial.body["seed"] for trial in facts.read_trials(file, count)] == seeds
 
 
-@rows(
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("{", ":1: not JSON"),
@@ -213,7 +212,7 @@ def test_a_real_process_does_what_it_is_for(tmp_path: Path) -> None:
     assert "Traceback" not in ended.stderr
 
 
-@rows(
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ('{"a": 1}', ""),

@@ -21,7 +21,6 @@ from healthcheck.extensions.features.records import (
     Answer,
     FeaturesRun,
 )
-from tests.support.rows import rows
 
 REFUSED, CUT = (
     Answer(status=400, said="too long"),
@@ -35,7 +34,7 @@ def judged(beyond: Answer) -> list[Finding]:
     return list(long_context.run(replace(RUN, answers=found)))
 
 
-@rows(
+@pytest.mark.parametrize(
     ("beyond", "level"),
     [
         (Answer(status=0, said="timed out"), Level.UNSETTLED),
@@ -43,12 +42,13 @@ def judged(beyond: Answer) -> list[Finding]:
         (Answer(text="Hello"), Level.FAIL),
         (REFUSED, Level.NOTE),
     ],
+    ids=str,
 )
 def test_an_unanswered_text_beyond_the_length_is_open(beyond: Answer, level: Level) -> None:
     assert judged(beyond)[0].level is level
 
 
-@rows(
+@pytest.mark.parametrize(
     ("length", "answers", "words"),
     [
         (
@@ -64,7 +64,7 @@ def test_a_skip_says_what_is_true(length: int, answers: dict[str, Answer], words
         list(long_context.run(replace(RUN, length=length, tried=0, answers=answers)))
 
 
-@rows(("of_plain", "warnings"), [(50, 0), (52, 2)])
+@pytest.mark.parametrize(("of_plain", "warnings"), [(50, 0), (52, 2)])
 def test_a_stream_without_usage_is_no_other_count(of_plain: int, warnings: int) -> None:
     thought = Answer(text="42", reasoning="17 and 25", finish="stop", read=50)
     plain, streamed = replace(thought, read=of_plain), replace(thought, read=None)

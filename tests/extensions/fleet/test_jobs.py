@@ -13,7 +13,6 @@ from healthcheck.extensions.fleet import jobs
 from healthcheck.extensions.fleet.records import Job
 from healthcheck.extensions.fleet.subcommands import grammar
 from healthcheck.system.toml_text import MAX_KEY_PARTS
-from tests.support.rows import rows
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -100,7 +99,7 @@ def test_every_option_of_verify_is_a_key_but_those_that_the_fleet_sets(folder: P
         assert f"jobs.toml:1: `{key}` is not for a job" in said
 
 
-@rows(
+@pytest.mark.parametrize(
     ("row", "said"),
     [
         ('wieghts = "x"', "called `wieghts`; did you mean weights?"),
@@ -141,7 +140,7 @@ def test_a_key_of_many_parts_is_refused(folder: Path) -> None:
     assert "in line 3, and is not read" in told
 
 
-@rows(
+@pytest.mark.parametrize(
     ("name", "text", "said"),
     [
         ("jobs.yaml", "", "ends in .toml, .jsonl or .csv"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.extensions.fleet.conftest import WEIGHTS, Place, Ran, gone, wait_for
+from tests.support.fleets import WEIGHTS, Place, Ran, gone, wait_for
 from tests.support.port import the_port
 from tests.support.repositories import git
 

@@ -14,7 +14,8 @@ from healthcheck.core.records import Verdict
 from healthcheck.extensions.fleet.looks import Look, left_out
 from healthcheck.extensions.fleet.machines import Machine
 from healthcheck.extensions.fleet.records import Attempt, Ending, ReportFacts
-from tests.extensions.fleet.conftest import ROOT, Place
+from tests.support.fleets import Place
+from tests.support.template import ROOT
 
 
 @pytest.mark.process

@@ -20,7 +20,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.extensions.fleet.conftest import (
+from tests.extensions.runner import torch_stubs
+from tests.machine.tables import Row, info
+from tests.support.fleets import (
     ENGINE,
     ROOT,
     WEIGHTS,
@@ -30,8 +32,6 @@ from tests.extensions.fleet.conftest import (
     having,
     wait_for,
 )
-from tests.extensions.runner import torch_stubs
-from tests.machine.tables import Row, info
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(1800)]
 PYTHON = str(ROOT / ".venv-fleet" / "bin" / "python")

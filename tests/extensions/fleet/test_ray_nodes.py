@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.extensions.fleet.conftest import ROOT, Place, gone
 from tests.extensions.fleet.test_ray import PYTHON, Cluster, started
+from tests.support.fleets import Place, gone
+from tests.support.template import ROOT
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(1800)]
 WITHOUT_A_CLONE = """

@@ -1,1 +1,1 @@
-from tests.probe.conftest import probe  # noqa: F401 - a fixture
+from tests.support.probes import probe  # noqa: F401 - a fixture

@@ -12,8 +12,8 @@ import pytest
 from healthcheck.cli import main
 from healthcheck.extensions.simulator import Simulator
 from healthcheck.stages.probe.run.folder import load, read_metrics
-from tests.probe.conftest import behaviour, even
 from tests.support.commands import ran, started
+from tests.support.probes import behaviour, even
 
 pytestmark = pytest.mark.process
 

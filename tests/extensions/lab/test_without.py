@@ -11,8 +11,8 @@ from healthcheck.report.measured import measured
 from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.results.metrics import compute_metrics
 from healthcheck.stages.probe.run.folder import load
-from tests.probe.conftest import recorded
 from tests.support.commands import ran
+from tests.support.probes import recorded
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import pytest
 from healthcheck.core.records import JsonValue
 from healthcheck.extensions.numerics.dialect import Dialect, read
 from healthcheck.extensions.numerics.records import Prompt
-from tests.support.rows import rows
 
 DIALECT = Dialect(model="m", logprobs=2)
 OF_COMPLETIONS = {
@@ -61,7 +60,7 @@ def test_a_server_may_give_the_chosen_token_alone(said: JsonValue) -> None:
     assert dict(place.top) == {"a": -0.1}
 
 
-@rows(
+@pytest.mark.parametrize(
     "data",
     [
         whole(text="a", logprobs=None),

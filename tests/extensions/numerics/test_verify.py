@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.verify.conftest import Verdict, commit
+from tests.support.verifications import Verdict, commit
 
 
 @pytest.mark.slow

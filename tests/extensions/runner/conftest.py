@@ -1,1 +1,1 @@
-from tests.plan.conftest import weights  # noqa: F401 - a fixture
+from tests.support.plans import weights  # noqa: F401 - a fixture

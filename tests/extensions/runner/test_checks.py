@@ -14,7 +14,6 @@ from tests.extensions.runner import test_deeper
 from tests.extensions.runner.answers import complete
 from tests.extensions.runner.replaying import changed, edit, plain, results, seen
 from tests.machine.tables import LAYOUTS, Row, info
-from tests.support.rows import rows
 
 HOST, CONTAINER = "healthy-910b3-x8", "one-910b4-in-a-container"
 FAIL, WARN, PASS, SKIP = Outcome.FAIL, Outcome.WARN, Outcome.PASS, Outcome.SKIP
@@ -185,7 +184,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@rows(("name", "change", "check", "outcome", "words"), CASES)
+@pytest.mark.parametrize(("name", "change", "check", "outcome", "words"), CASES)
 def test_one_thing_changed(name, change, check, outcome, words):
     result = changed(name, change)[f"runner/{check}"]
     assert result.outcome is outcome, seen(result)
@@ -244,8 +243,8 @@ def test_ranks_that_write_on_one_line_are_all_heard():
     assert changed(HOST, change)["runner/hccl"].outcome is PASS
 
 
-@rows("layout", LAYOUTS)
-@rows(
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
     ("health", "outcome"),
     [
         ("OK", PASS),

@@ -17,7 +17,6 @@ from healthcheck.extensions.runner.snapshot import Snapshot
 from tests.extensions.runner import answers
 from tests.extensions.runner.answers import SOAK, complete, counters, said, step
 from tests.extensions.runner.replaying import RecordedMachine, edit, recorded, report, results, seen
-from tests.support.rows import rows
 
 FAIL, WARN, PASS, SKIP = Outcome.FAIL, Outcome.WARN, Outcome.PASS, Outcome.SKIP
 RECORDED = Snapshot(
@@ -131,7 +130,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@rows(("change", "check", "outcome", "words"), CASES)
+@pytest.mark.parametrize(("change", "check", "outcome", "words"), CASES)
 def test_one_thing_changed(change, check, outcome, words):
     machine = complete()
     change(machine)

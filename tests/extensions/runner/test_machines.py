@@ -6,7 +6,6 @@ import pytest
 
 from healthcheck.core.records import Outcome, Verdict
 from tests.extensions.runner.replaying import NAMES, plain, report, results, seen
-from tests.support.rows import rows
 
 NPU_CHECKS = {
     "npu-smi", "health", "driver", "supported", "cann", "stack", "torch-npu", "compute", "memory", "busy", "hccl",
@@ -72,7 +71,7 @@ EXPECTED = {
 }  # fmt: skip
 
 
-@rows("name", NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_machine(name):
     verdict, failed, warned, skipped = EXPECTED[name]
     found = report(plain(name))

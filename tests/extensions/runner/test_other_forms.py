@@ -11,7 +11,6 @@ from healthcheck.core.records import Outcome, Verdict
 from healthcheck.machine import npu_smi
 from tests.extensions.runner.replaying import plain, report, seen
 from tests.machine.tables import LAYOUTS, Row, info
-from tests.support.rows import rows
 
 HOST, CONTAINER = "healthy-910b3-x8", "one-910b4-in-a-container"
 READY, NOT_READY, INCONCLUSIVE = Verdict.READY, Verdict.NOT_READY, Verdict.INCONCLUSIVE
@@ -26,8 +25,8 @@ def coloured(line):
     return "\x1b[32m" + line.replace(" Critical ", " \x1b[1;31mCritical\x1b[0m ") + "\x1b[0m"
 
 
-@rows("layout", LAYOUTS)
-@rows(
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
     "form",
     [
         lambda line: line + "\r",
@@ -45,8 +44,8 @@ def test_a_table_in_another_dress_has_the_same_chips(layout, form):
     assert npu_smi.parse(dressed).chips[3].health == "Critical"
 
 
-@rows("layout", LAYOUTS)
-@rows("health", ["NA", "-", "", "正常", "Minor Alarm", "ok"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("health", ["NA", "-", "", "正常", "Minor Alarm", "ok"])
 def test_no_word_of_health_loses_a_chip(layout, health):
     chips = npu_smi.parse(info(layout, with_health(health))).chips
     assert [chip.npu for chip in chips] == list(range(8))
@@ -74,7 +73,7 @@ def test_a_code_in_other_words(text):
     assert npu_smi.error_codes(text) == (-8005,)
 
 
-@rows(
+@pytest.mark.parametrize(
     ("name", "kind"),
     [
         ("910B3-vir10_3c_32g", "910B3"), ("Ascend310P3vir04", "310P3"), ("Ascend950PR_9599", "950PR"),
@@ -236,7 +235,7 @@ CASES = {
 }  # fmt: skip
 
 
-@rows("name", CASES)
+@pytest.mark.parametrize("name", CASES)
 def test_a_machine_of_another_form(name):
     base, changes, wanted, verdict, failed, warned = CASES[name]
     machine = plain(base)

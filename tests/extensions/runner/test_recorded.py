@@ -9,7 +9,6 @@ import pytest
 from healthcheck.extensions.runner import links, npu_smi_queries
 from tests.recordings import as_read
 from tests.recordings.test_npu_smi import text
-from tests.support.rows import rows
 from tests.support.systems import AnsweringMachine
 
 
@@ -19,7 +18,7 @@ def test_the_mapping_of_chips(name):
     assert found == [(npu, chip, logic) for npu, chip, logic, *_ in as_read.MAPPINGS[name]]
 
 
-@rows("name", as_read.FIELDS)
+@pytest.mark.parametrize("name", as_read.FIELDS)
 def test_answers_of_names_and_values(name):
     card, chips = as_read.FIELDS[name]
     found = npu_smi_queries.fields(text(name))

@@ -32,7 +32,6 @@ from healthcheck.system import json_text
 from healthcheck.system.processes import Listener, Process
 from tests.extensions.runner.answers import SOAK, complete, counters
 from tests.extensions.runner.replaying import MACHINES, NAMES, plain, recorded, report
-from tests.support.rows import rows
 
 SECRET = "hf_AbCdEfGhIjKlMnOpQrStUvWx"
 
@@ -174,7 +173,7 @@ def test_what_was_not_recorded_is_unknown():
     assert machine.port_holders(8000) == ()
 
 
-@rows(
+@pytest.mark.parametrize(
     ("private", "kept"),
     [
         ("vllm serve /m --api-key s3cr3tvalue --port 8000", "vllm serve /m --api-key removed --port 8000"),
@@ -306,7 +305,7 @@ def test_a_recording_keeps_to_a_size(tmp_path):
     assert "the recording is full" in (tmp_path / "machine.json").read_text()
 
 
-@rows(
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("", "is not a recording of runner --save"),

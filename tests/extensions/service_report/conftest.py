@@ -1,1 +1,1 @@
-from tests.cli.conftest import log, runs  # noqa: F401 - fixtures
+from tests.support.inputs import log, runs  # noqa: F401 - fixtures

@@ -19,7 +19,6 @@ from healthcheck.system import json_text
 from healthcheck.text.language import Language, translation
 from healthcheck.text.messages import joined, msg, plural
 from tests.support import reports
-from tests.support.rows import rows
 
 CHINESE = translation(Language.CHINESE)
 WORDS = st.text(max_size=20)
@@ -107,7 +106,7 @@ def test_a_report_without_templates_is_read_as_it_is(tmp_path: Path) -> None:
     assert CHINESE.say(document.load(file).results[0].title) == reports.report().results[0].title
 
 
-@rows(
+@pytest.mark.parametrize(
     "recorded",
     [
         {"template": "port {port}", "values": {"port": 8001}},
@@ -121,6 +120,7 @@ def test_a_report_without_templates_is_read_as_it_is(tmp_path: Path) -> None:
         {"template": "{n} port", "plural": "{n} ports", "number": 2, "values": {"n": 2}},
         {},
     ],
+    ids=str,
 )
 def test_a_record_that_says_something_else_is_not_believed(recorded) -> None:
     found = read("port 8000", through_json(recorded))
@@ -128,7 +128,7 @@ def test_a_record_that_says_something_else_is_not_believed(recorded) -> None:
     assert found == "port 8000"
 
 
-@rows(
+@pytest.mark.parametrize(
     "text", ["", "{", "[]", "{}", '{"schema": 2}', '{"schema": 1, "verdict": "ready", "checks": 5}']
 )
 def test_what_is_no_report_is_refused(text: str, tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from healthcheck.stages.probe.problems import Problem
 from healthcheck.stages.probe.records import Sample
 from healthcheck.stages.probe.results.export import client_reading
 from healthcheck.stages.probe.statistics.summary import summarize
-from tests.support.rows import rows
 
 matrices = st.integers(1, 6).flatmap(
     lambda n: st.lists(st.lists(st.integers(0, 1), min_size=n, max_size=n), min_size=1, max_size=12)
@@ -90,7 +89,7 @@ def test_uneven_rows_and_nothing_at_all_are_refused() -> None:
         client_results([])
 
 
-@rows(
+@pytest.mark.parametrize(
     ("text", "gold", "extracted", "correct"),
     [
         ("The answer is 18", "... #### 18", "18", True),

@@ -11,7 +11,6 @@ import pytest
 
 from healthcheck.stages.probe.aisbench.textvqa import Reference, client_soft
 from tests.support.aisbench import ENVIRONMENT
-from tests.support.rows import rows
 
 PREDICTIONS = "predictions/vllm-api-stream-chat/gsm8k.jsonl"
 SCORE = (
@@ -37,7 +36,7 @@ def test_the_scores_of_the_reference(matches: int, score: float) -> None:
     assert client_soft("Stop\n", persons(*["stop"] * matches, *others))[1] == pytest.approx(score)
 
 
-@rows(
+@pytest.mark.parametrize(
     ("text", "references", "score"),
     [
         (

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from healthcheck.stages.probe.statistics import distributions
-from tests.support.rows import rows
 
 stats = pytest.importorskip("scipy.stats")
 special = pytest.importorskip("scipy.special")
 
 DEGREES = (1, 1.5, 2, 3, 4.7, 9, 21, 41, 121, 601, 5000, 9999.5, 10001, 1e5, 1e6)
+PROBABILITIES = (0.0005, 0.005, 0.025, 0.3, 0.5, 0.6, 0.9, 0.95, 0.975, 0.995, 0.9995)
 
 
-@rows("df", DEGREES)
-@rows("probability", [0.0005, 0.005, 0.025, 0.3, 0.5, 0.6, 0.9, 0.95, 0.975, 0.995, 0.9995])
-def test_t_quantile_is_scipys(probability: float, df: float) -> None:
-    assert distributions.t_quantile(probability, df) == pytest.approx(
-        stats.t.ppf(probability, df), rel=2e-9, abs=1e-12
-    )
+def test_t_quantile_is_scipys(subtests: pytest.Subtests) -> None:
+    for probability, df in itertools.product(PROBABILITIES, DEGREES):
+        with subtests.test(f"{probability} of {df}"):
+            assert distributions.t_quantile(probability, df) == pytest.approx(
+                stats.t.ppf(probability, df), rel=2e-9, abs=1e-12
+            )
 
 
 @pytest.mark.parametrize(
