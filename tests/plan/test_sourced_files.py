@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.core.records import Finding, Level
-from tests.plan.conftest import judged, write
+from tests.support.plans import judged, write
 from tests.plan.corpus import case, sh
 
 pytestmark = pytest.mark.process
