@@ -115,7 +115,7 @@ def server() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def furniture(server: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what the documents take for granted: an adapter, weights, a report, a log, a run with scores."""
+    """A folder with what the documents take for granted: an adapter, weights, a report, a log, a run."""
     folder = tmp_path_factory.mktemp("documents")
     weights = ROOT / "examples" / "simulated_engine" / "weights"
     for name in ("Qwen3-8B", "Qwen2.5-VL-7B", "Qwen3-8B-W8A8"):
@@ -129,12 +129,7 @@ def furniture(server: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with zipfile.ZipFile(folder / "report.zip", "w") as archive:
         for name, data in report_of_the_client().items():
             archive.writestr(name, data)
-    samples = map(json.loads, (folder / "run/logs/samples.jsonl").read_text("utf-8").splitlines())
-    (folder / "scored.jsonl").write_text(
-        "".join(json.dumps(each | {"reward": 0.5}) + "\n" for each in samples)
-    )
     (folder / "room.toml").write_text("weight-limit-gb = 120\n")
-    (folder / "judge.py").write_text("import sys\nfor _ in sys.stdin:\n    print(0.5)\n")
     if AISBENCH.exists():
         (folder / "aisbench").symlink_to(AISBENCH)
     (folder / "deploy.log").write_text(

@@ -1,1 +1,0 @@
-from tests.probe.conftest import probe  # noqa: F401 - a fixture
