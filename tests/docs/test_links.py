@@ -88,7 +88,7 @@ def test_the_module_of_a_check_is_its_page_on_the_site(prefix: str) -> None:
     assert f"({ADDRESS}/blob/main/healthcheck/stages/plan/checks/one_machine.py)" in page
 
 
-@rows("document", documents(), ids=lambda path: path.name)
+@rows("document", documents(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_that_are_named_are_there(document: Path) -> None:
     named = re.findall(
         r"`((?:docs|scripts|healthcheck|tests|examples|benchmarks|\.ci)/[\w/.-]+)`",
