@@ -184,7 +184,6 @@ def test_help_of_an_own_extension_imports_nothing_but_its_command() -> None:
     assert {name for name in in_folders if not name.startswith(SIMULATOR)} - {
         *commands.values()
     } <= {
-        "healthcheck.extensions.lab.combining",
         "healthcheck.extensions.numerics.records",
         "healthcheck.extensions.runner.asked",
     }

@@ -41,7 +41,6 @@ OWN: tuple[tuple[str, str, str], ...] = (
     (COMMANDS, "numerics", "healthcheck.extensions.numerics.command:COMMAND"),
     (COMMANDS, "read", "healthcheck.extensions.service_report.command:COMMAND"),
     (COMMANDS, "runner", "healthcheck.extensions.runner.command:COMMAND"),
-    (COMMANDS, "score", "healthcheck.extensions.lab.command:COMMAND"),
     (COMMANDS, "simulate", "healthcheck.extensions.simulator.command:COMMAND"),
     (CHECKS, "features", "healthcheck.extensions.features.checks:CHECKS"),
     (CHECKS, "numerics", "healthcheck.extensions.numerics.checks:CHECKS"),
@@ -49,7 +48,6 @@ OWN: tuple[tuple[str, str, str], ...] = (
     (ADDITIONS, "numerics", "healthcheck.extensions.numerics.added:ADDITIONS"),
     (ADDITIONS, "features", "healthcheck.extensions.features.added:ADDITIONS"),
     (ADDITIONS, "client", "healthcheck.extensions.service_report.added:ADDITIONS"),
-    ("parts", "lab", "healthcheck.extensions.lab.part"),
 )
 """Group, name and place of each, as in an entry point: they also work in a clone that is not installed."""
 _ID = re.compile(r"([a-z0-9-]+)/[a-z0-9-]+")
@@ -227,11 +225,6 @@ def asked_of_additions(command: str, options: argparse.Namespace) -> tuple[objec
     """
     asked = (addition.asked(options) for addition in additions(command))
     return tuple(each for each in asked if each is not None)
-
-
-def part_if_there(name: str) -> Any:
-    """The object that an extension adds to a core command; None without the extension."""
-    return next((each.load() for each in own("parts") if each.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)

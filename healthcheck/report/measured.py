@@ -9,7 +9,6 @@ from healthcheck.core.records import JsonValue
 from healthcheck.report import words
 from healthcheck.report.excerpts import Excerpt, excerpts
 from healthcheck.stages.probe.grading import Grade
-from healthcheck.stages.probe.laboratory import laboratory
 from healthcheck.stages.probe.problems import Problem
 from healthcheck.stages.probe.records import (
     THE_KIT,
@@ -42,7 +41,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tier:
-    """A tier, a stratum or a bin: `inner` for the same problems again, `outer` for other problems like these."""
+    """A tier or a stratum: `inner` for the same problems again, `outer` for other problems like these."""
 
     label: str
     inner: Estimate
@@ -57,7 +56,6 @@ class Measured:
     Attributes:
         said: the amount of data, and what is missing, one sentence each.
         strata: further divisions of the problems, by name.
-        reliability: calibration in a sentence, and a row for each bin.
         choices: figures of rules that choose one answer of a problem's samples, and the choice in words.
         legend: each result of a sample that occurs: its name, its words, its count.
         data: the grid and its texts for the page's script.
@@ -68,7 +66,6 @@ class Measured:
     choices: tuple[tuple[Estimate, str], ...]
     tiers: tuple[Tier, ...]
     strata: tuple[tuple[str, tuple[Tier, ...]], ...]
-    reliability: tuple[str, tuple[Tier, ...]] | None
     threshold: float | None
     legend: tuple[tuple[str, str, int], ...]
     data: dict[str, JsonValue]
@@ -98,7 +95,6 @@ def measured(run: ProbeRun) -> Measured:
         strata=tuple(
             (name, tuple(_rows(run, parts))) for name, parts in strata.strata(run).items()
         ),
-        reliability=_reliability(run),
         threshold=run.settings.threshold,
         legend=tuple(entry for entry in legend if entry[2]),
         data=_data(run, outcomes),
@@ -162,19 +158,6 @@ def _rows(run: ProbeRun, parts: Iterable[Summary]) -> Iterator[Tier]:
         if outer and inner:
             reference = run.settings.references.get(part.tier)
             yield Tier(label=part.tier, inner=inner, outer=outer, reference=reference)
-
-
-def _reliability(run: ProbeRun) -> tuple[str, tuple[Tier, ...]] | None:
-    lab = laboratory()
-    found = lab.reliability(run, figures.grid(run)) if lab else None
-    if found is None:
-        return None
-    said, bins = found
-    rows = (
-        Tier(label=f"{confidence:.2f}", inner=share, outer=share, reference=confidence)
-        for confidence, share in bins
-    )
-    return said, tuple(rows)
 
 
 def _data(run: ProbeRun, outcomes: Sequence[str]) -> dict[str, JsonValue]:

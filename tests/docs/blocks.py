@@ -28,9 +28,8 @@ class Block:
 
 def documents() -> list[Path]:
     """What a person reads, without the pages that are written by a script."""
-    return [
-        path for folder in ("", "docs", "docs/zh") for path in sorted((ROOT / folder).glob("*.md"))
-    ]
+    patterns = ("*.md", "docs/*.md", "docs/zh/*.md", "healthcheck/extensions/*/README.md")
+    return [path for pattern in patterns for path in sorted(ROOT.glob(pattern))]
 
 
 def blocks(document: Path) -> list[Block]:

@@ -34,7 +34,7 @@ CHINESE = [ROOT / "README.zh-CN.md", *(ROOT / "docs/zh").glob("*.md")]
 RUN = [
     path for path in documents() if path not in CHINESE
 ]  # they have the commands of the English ones
-DOCUMENTS = pytest.mark.parametrize("document", RUN, ids=lambda path: path.name)
+DOCUMENTS = pytest.mark.parametrize("document", RUN, ids=lambda path: str(path.relative_to(ROOT)))
 AISBENCH = ROOT / ".venv-aisbench"
 NOT_HERE = {
     r"make (demo|test|lint|bench)\b": "the tests would start themselves, or a download of gigabytes",
@@ -43,6 +43,7 @@ NOT_HERE = {
     r"python3 -m venv |\. ": "an environment of one's own; tests/ci makes some",
     r"npu-adapter verify \S+ --weights \S+ --out": "launches a server on port 8000; tests/engine does",
     r"npu-adapter verify .*--service ": "launches a server; tests/verify/test_service.py judges by profiles",
+    r"npu-adapter simulate": "serves until a signal comes; tests/simulator does",
     r"npu-adapter fleet ": "tests/extensions/fleet runs them, on this machine and on a cluster",
     r"npu-adapter features ": "tests/extensions/features has servers for it, with and without faults",
     r"npu-adapter numerics ": "takes a server with log-probabilities of token ids; tests/extensions/numerics has one",
@@ -73,7 +74,7 @@ def extension(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("extension")
-@pytest.mark.parametrize("document", documents(), ids=lambda path: path.name)
+@pytest.mark.parametrize("document", documents(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_each_command_exists(document: Path) -> None:
     for command in commands(document):
         words = [word for word in shlex.split(command) if not re.match(r"[A-Z_]+=", word)]
@@ -115,7 +116,7 @@ def server() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def furniture(server: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what the documents take for granted: an adapter, weights, a report, a log, a run with scores."""
+    """A folder with what the documents take for granted: an adapter, weights, a report, a log, a run."""
     folder = tmp_path_factory.mktemp("documents")
     weights = ROOT / "examples" / "simulated_engine" / "weights"
     for name in ("Qwen3-8B", "Qwen2.5-VL-7B", "Qwen3-8B-W8A8"):
@@ -129,12 +130,7 @@ def furniture(server: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with zipfile.ZipFile(folder / "report.zip", "w") as archive:
         for name, data in report_of_the_client().items():
             archive.writestr(name, data)
-    samples = map(json.loads, (folder / "run/logs/samples.jsonl").read_text("utf-8").splitlines())
-    (folder / "scored.jsonl").write_text(
-        "".join(json.dumps(each | {"reward": 0.5}) + "\n" for each in samples)
-    )
     (folder / "room.toml").write_text("weight-limit-gb = 120\n")
-    (folder / "judge.py").write_text("import sys\nfor _ in sys.stdin:\n    print(0.5)\n")
     if AISBENCH.exists():
         (folder / "aisbench").symlink_to(AISBENCH)
     (folder / "deploy.log").write_text(
@@ -229,7 +225,7 @@ def test_what_needs_a_server_runs(
     document: Path, furniture: Path, server: str, tmp_path: Path
 ) -> None:
     folder = shutil.copytree(furniture, tmp_path / "here", symlinks=True)
-    if document.name == "README.md":
+    if document == ROOT / "README.md":
         shutil.copytree(folder / "run", folder / "gpu-run")
         assert (
             main(["probe", server, "--problems", "120", "--out", str(folder / "gpu"), "--quiet"])

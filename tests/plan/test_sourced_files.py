@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from healthcheck.core.records import Finding, Level
-from tests.support.plans import judged, write
 from tests.plan.corpus import case, sh
+from tests.support.plans import judged, write
 
 pytestmark = pytest.mark.process
 SERVE = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'

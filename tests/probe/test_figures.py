@@ -6,6 +6,7 @@ from pathlib import Path
 
 from healthcheck.report.measured import measured
 from healthcheck.stages.probe.results import figures, strata
+from healthcheck.stages.probe.results.metrics import compute_metrics
 from healthcheck.stages.probe.run.folder import load
 from tests.support.probes import recorded
 
@@ -15,6 +16,16 @@ def test_tiers_keep_their_order_and_their_problems(tmp_path: Path) -> None:
     found = [(each.tier, each.problems, each.correct) for each in figures.tiers(run)]
     assert found == [("easy", 20, 100), ("medium", 20, 0), ("hard", 20, 100)]
     assert figures.overall(run).correct == 200
+
+
+def test_one_answer_of_each_problem_is_chosen_by_four_rules(tmp_path: Path) -> None:
+    run = load(recorded(tmp_path / "run", 0.8))
+    assert compute_metrics(run)["accuracy (5 runs average)"]
+    assert [said for _, said in figures.choices(run)] == [
+        "any sample", "the most frequent answer", "the most frequent answer, of several the first",
+        "a right sample, where there is one",
+    ]  # fmt: skip
+    assert len(measured(run).choices) == 4
 
 
 def test_strata_divide_the_problems_and_reach_the_page(tmp_path: Path) -> None:

@@ -77,6 +77,10 @@ def test_the_figures_are_those_of_the_samples(probe: Probe) -> None:
     assert tiers["easy"]["correct"] == tiers["easy"]["samples"] == 100
     assert tiers["hard"]["correct"] == 0
     assert json.loads((run.folder / "results/metrics.json").read_text())["avg@5"] == figure["avg@5"]
+    lines = (run.folder / "results/grades.jsonl").read_text().splitlines()
+    kept = [(line["order"], line["correct"]) for line in map(json.loads, lines)]
+    pairs = zip(run.samples, run.grades, strict=True)
+    assert kept == [(sample.order, grade.correct) for sample, grade in pairs]
 
 
 @pytest.mark.process

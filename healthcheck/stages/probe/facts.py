@@ -337,6 +337,7 @@ def _collect(
             folder, Outcome(stopped=stopped, ended_by=ended_by, seconds=seconds)
         )
     run = run_folder.load(folder, keeper.grades)
+    run_folder.write_grades(run)
     run_folder.write_metrics(run, compute_metrics(run))
     return run
 

@@ -131,7 +131,7 @@ class ProbeOptions:
         sends="seed",
     )
     logprobs: bool | None = _request(
-        msg("request log-probabilities: best@n and votes by likelihood"),
+        msg("request log-probabilities and record their mean for each answer (logs/samples.jsonl)"),
         default="false", metavar="", sends="logprobs",
     )  # fmt: skip
     chat_template_kwargs: values.Table | None = _request(

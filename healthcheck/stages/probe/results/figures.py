@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from healthcheck.stages.probe.laboratory import laboratory
 from healthcheck.stages.probe.records import Grid, ProbeRun
 from healthcheck.stages.probe.statistics.estimates import Estimate, Summary
 from healthcheck.stages.probe.statistics.summary import ALL, summarize, summarize_votes
@@ -80,24 +79,19 @@ def part(chosen: Grid, problems: Collection[int]) -> Grid:
 
 
 def votes(run: ProbeRun, chosen: Grid) -> tuple[Estimate, ...]:
-    """maj@n, agreement@n, wrong consensus, and the votes of the laboratory."""
-    lab = laboratory()
-    further = lab.votes(run, chosen) if lab else ()
-    return (
-        summarize_votes(matrix(run, chosen), answers(run, chosen), tiers_of(run, chosen)) + further
-    )
+    """maj@n, agreement@n and wrong consensus."""
+    return summarize_votes(matrix(run, chosen), answers(run, chosen), tiers_of(run, chosen))
 
 
 def choices(run: ProbeRun) -> tuple[tuple[Estimate, str], ...]:
     """Figures that choose one of n samples, and their choices; the first and last are the bounds of the others."""
-    chosen, whole, lab = grid(run), overall(run), laboratory()
+    chosen, whole = grid(run), overall(run)
     n = chosen.repeats
     voted = {estimate.name: estimate for estimate in votes(run, chosen)}
     found = (
         (whole.estimate(f"avg@{n}"), msg("any sample")),
         (voted.get(f"maj@{n}"), msg("the most frequent answer")),
         (voted.get(f"maj@{n} (first)"), msg("the most frequent answer, of several the first")),
-        *(lab.choices(run, chosen) if lab else ()),
         (whole.estimate(f"pass@{n}"), msg("a right sample, where there is one")),
     )
     return tuple((estimate, said) for estimate, said in found if estimate)

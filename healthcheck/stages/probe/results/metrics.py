@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from healthcheck.core.records import SOFT_SCORES, JsonValue
-from healthcheck.stages.probe.laboratory import laboratory
 from healthcheck.stages.probe.records import CLIENT, THE_KIT, Grid, ProbeRun
 from healthcheck.stages.probe.results import baselines, export, figures, strata, verdict
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate, Summary
@@ -27,7 +26,7 @@ def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
     }
     if not chosen.rows:
         return counts
-    summary, lab = figures.overall(run), laboratory()
+    summary = figures.overall(run)
     n = summary.repeats
     names = (accuracy_name(n), f"avg@{n}", *((f"pass@{n}", f"cons@{n}") if n > 1 else ()))
     return {
@@ -37,7 +36,6 @@ def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
         **counts,
         SOFT_SCORES: sum(0 < run.grades[place].score < 1 for place in chosen.flat),
         CLIENT: {name: round(value, 10) for name, value in export.client_figures(run).items()},
-        **(lab.metrics(run, chosen) if lab else {}),
         "all": _summary(summary, figures.votes(run, chosen)),
         "tiers": {
             tier.tier: _summary(tier, figures.votes(run, figures.of_tier(run, chosen, tier.tier)))

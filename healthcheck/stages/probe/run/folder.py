@@ -7,6 +7,7 @@ logs/samples.jsonl       the journal: every sample as it arrived
 logs/alone.jsonl         samples that were asked one at a time, after those
 logs/outcome.json        why the run ended and how long it took
 results/metrics.json     the figures
+results/grades.jsonl     the answer of each sample, and whether it is right
 report.json              the report, even without samples
 """
 
@@ -29,6 +30,7 @@ from healthcheck.stages.probe.run import journal
 from healthcheck.stages.probe.run.bank import fingerprint
 from healthcheck.stages.probe.run.layout import (
     ALONE,
+    GRADES,
     JOURNAL,
     METRICS,
     OUTCOME,
@@ -267,3 +269,28 @@ def read_metrics(folder: Path) -> dict[str, JsonValue]:
 def write_metrics(run: ProbeRun, figures: Mapping[str, JsonValue]) -> None:
     """Write the figures of a run into its folder."""
     write_atomically(run.folder / METRICS, json_text.dump(figures))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradedSample:
+    """The grade of a sample, for other programs; `order` is that of the sample in the journal.
+
+    Attributes:
+        answer: what the grader found in the text, in a canonical spelling; "" if it found nothing.
+    """
+
+    order: int
+    correct: bool
+    score: float
+    answer: str
+
+
+def write_grades(run: ProbeRun) -> None:
+    """Write the grade of each sample into the folder of a run: the journal is older than the grades."""
+    graded = (
+        GradedSample(
+            order=sample.order, correct=grade.correct, score=grade.score, answer=grade.extracted
+        )
+        for sample, grade in zip(run.samples, run.grades, strict=True)
+    )
+    write_atomically(run.folder / GRADES, b"".join(map(json_text.dump_line, graded)))

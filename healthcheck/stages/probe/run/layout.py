@@ -13,9 +13,9 @@ JOURNAL = "logs/samples.jsonl"
 ALONE = "logs/alone.jsonl"
 OUTCOME = "logs/outcome.json"
 METRICS = "results/metrics.json"
-SCORES = "results/scores.json"
+GRADES = "results/grades.jsonl"
 REPORT = "report.json"
-FILES = (SETTINGS, PROBLEMS, JOURNAL, ALONE, OUTCOME, METRICS, SCORES)
+FILES = (SETTINGS, PROBLEMS, JOURNAL, ALONE, OUTCOME, METRICS, GRADES)
 """The files of the samples and their figures, without the report."""
 
 

@@ -1,1 +1,0 @@
-"""The laboratory: figures of a probe that no verdict needs, and the command `score`."""

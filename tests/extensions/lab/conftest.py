@@ -1,1 +1,0 @@
-from tests.support.probes import probe  # noqa: F401 - a fixture
