@@ -158,7 +158,7 @@ def _repaired(request: Request, progress: Progress) -> Request:
             msg("--fix repairs a repository, and --url checks a running server: use one of them")
         )
     say = translation_of_the_process().say
-    static = {Stage.REPO: Stage.PLAN, Stage.PLAN: Stage.PLAN}.get(request.until, Stage.WEIGHTS)
+    static = Stage.WEIGHTS if request.until.reaches(Stage.WEIGHTS) else Stage.PLAN
     seen: set[tuple[fix.Change, ...]] = set()
     for _ in range(FIX_ROUNDS):
         verification = Repairing(replace(request, until=static), progress)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from healthcheck.core.records import Stage
+from healthcheck.core.stages import Stage
 from healthcheck.report.words import with_commands_in
 from healthcheck.verify import weighing
 from healthcheck.verify.fix import (

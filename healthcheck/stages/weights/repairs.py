@@ -79,7 +79,7 @@ def with_option(facts: WeightsFacts, option: str, value: str = "") -> Repair:
 def without_variable(facts: WeightsFacts, variable: str) -> Repair:
     """Remove every assignment of an environment variable."""
     setting = [each for each in _scripts(facts) if arguments.is_assigned(each.text, variable)]
-    made = [arguments.without_assignments(each.text, variable, each.file) for each in setting]
+    made = [arguments.without_assignments(each.name, each.text, variable) for each in setting]
     edits = tuple(edit for part in made for edit in part) if all(made) else ()
     order = msg(
         "insert above the command that starts the server in deploy.sh: unset {name}", name=variable
@@ -247,7 +247,7 @@ def _reassigned(facts: WeightsFacts, variable: str, old: str, new: str) -> Edits
     setting = [each for each in _scripts(facts) if arguments.is_assigned(each.text, variable)]
     if len(setting) != 1:
         return ()
-    return arguments.reassigned(setting[0].text, variable, old, new, setting[0].file)
+    return arguments.reassigned(setting[0].name, setting[0].text, variable, old, new)
 
 
 def _config(facts: WeightsFacts) -> tuple[str, str] | None:

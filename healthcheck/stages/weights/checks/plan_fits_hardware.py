@@ -44,7 +44,7 @@ TENSOR, LENGTH = "tensor-parallel-size", "max-model-len"
 PARALLEL = (TENSOR, "pipeline-parallel-size", "data-parallel-size")
 """The options whose product is the number of devices; the plan stage says why one of them has no number."""
 SHORTEST = 1024
-"""Tokens. A shorter context is no repair."""
+"""The fewest tokens of a context that is worth a repair."""
 KIND_SIZES = (1, 2, 4, 8, 16)
 WITH_MASK = ">=0.15.0rc1"
 """Releases of vllm-ascend with a mask of --max-model-len × --max-model-len on a 310P."""
@@ -549,8 +549,7 @@ def _shorter(facts: WeightsFacts, demand: Demand, npu: Npu, longest: int) -> Rep
 def _spread(facts: WeightsFacts, demand: Demand, npu: Npu, above: int = 0) -> Repair:
     """Suggest expert parallelism if it is enough, or the smallest tensor parallel size that fits the model.
 
-    More devices than the user stated are no repair: the user has to find out whether there are any. The tensor
-    parallel size is larger than `above`.
+    If it needs more devices than the user stated, say how many. The tensor parallel size is larger than `above`.
     """
     parallel = replace(demand.layout, experts=True)
     spread = memory.weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, parallel)
