@@ -158,9 +158,10 @@ def _repaired(request: Request, progress: Progress) -> Request:
             msg("--fix repairs a repository, and --url checks a running server: use one of them")
         )
     say = translation_of_the_process().say
+    static = Stage.WEIGHTS if request.until.reaches(Stage.WEIGHTS) else Stage.PLAN
     seen: set[tuple[fix.Change, ...]] = set()
     for _ in range(FIX_ROUNDS):
-        verification = Repairing(replace(request, until=Stage.PLAN), progress)
+        verification = Repairing(replace(request, until=static), progress)
         proposal = verification.proposal(request.weights)
         if not proposal.repairs or proposal.changes in seen:
             made = verification.already_made(request.weights)

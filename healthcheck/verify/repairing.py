@@ -1,11 +1,13 @@
-"""A verification for `--fix`: runs up to the plan stage and proposes the repairs of its findings."""
+"""A verification for `--fix`: runs up to the weights stage and proposes the repairs of its findings."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
+from healthcheck.core.stages import Stage
 from healthcheck.report.words import with_commands_in
+from healthcheck.verify import weighing
 from healthcheck.verify.fix import (
     Proposal,
     already_made,
@@ -20,8 +22,10 @@ from healthcheck.verify.verification import Verification
 
 class Repairing(Verification):
     def proposal(self, weights: Path) -> Proposal:
-        """The repairs of the working copy for the findings of the stages repo and plan."""
-        submission, _ = self._dry_run(weights)
+        """The repairs of the working copy for the findings of the stages repo, plan and weights."""
+        submission, plan = self._dry_run(weights)
+        if self._run.wants(Stage.WEIGHTS) and not self._request.ends_early:
+            weighing.weigh(self._run, submission, weights, plan)
         wanted = repairs(self._run.ledger)
         return propose(wanted, files(submission, wanted))
 

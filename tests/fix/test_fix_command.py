@@ -12,6 +12,7 @@ from healthcheck.core.records import Verdict, verdict_of
 from tests.support import commands
 from tests.support.commands import Ended
 from tests.support.repositories import git, repository
+from tests.weights.folders import model
 
 WEIGHTS = Path(__file__).parents[2] / "examples" / "simulated_engine" / "weights"
 SCRIPT = '#!/bin/sh\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8001\n'
@@ -104,3 +105,21 @@ def test_a_json_report_on_standard_output_is_nothing_but_json(root: Path):
 
 def test_what_is_not_committed_is_never_ready():
     assert verdict_of((), uncommitted="not committed yet") is Verdict.NOT_READY
+
+
+@pytest.mark.process
+def test_options_that_do_not_suit_the_weights_are_repaired_where_they_are(tmp_path: Path):
+    script = SCRIPT.replace("8001", "8000 \\\n  --enable-expert-parallel \\\n  $ARGS")
+    files = {
+        "deploy.sh": script.replace("exec", 'cd "$(dirname "$0")"\n. ./conf.sh\nexec'),
+        "conf.sh": '# of another model\nARGS="--tensor-parallel-size 3"\n',
+    }
+    root, weights = repository(tmp_path / "r", files), model(tmp_path / "w")
+    words = ("--weights", str(weights), "--until", "weights", "--npus", "2", "--quiet")
+    done = commands.ran("verify", str(root), *words, "--fix")
+    assert "repaired for plan/options-suit-weights" in done.stdout
+    assert "repaired for plan/fits-hardware" in done.stdout
+    assert "enable-expert-parallel" not in (root / "deploy.sh").read_text()
+    assert '"--tensor-parallel-size 2"' in (root / "conf.sh").read_text()
+    git(root, "commit", "-qam", "repaired")
+    assert commands.ran("verify", str(root), *words).returncode == 0

@@ -224,6 +224,16 @@ def test_what_deploy_sh_installs_itself(tmp_path: Path, line: str, package: str)
 
 
 @pytest.mark.process
+def test_the_repair_of_a_package_without_a_version_is_an_order(tmp_path: Path):
+    text = "numpy\nhttpx>=0.27\nmy_package\n"
+    root = folder(tmp_path, {"deploy.sh": GOOD_SCRIPT, "requirements.txt": text})
+    found = judged(read_submission(root), STACK).findings[0]
+    version = stacks.installed(stacks.row(stacks.DEFAULT))["numpy"]
+    assert [(edit.old, edit.new) for edit in found.edits] == [("numpy", f"numpy=={version}")]
+    assert "run `pip freeze | grep -iE '^(httpx|my[-_.]package)(==| @ )'`" in found.fix
+
+
+@pytest.mark.process
 def test_another_row_of_the_matrix(tmp_path: Path):
     root = folder(
         tmp_path, {"deploy.sh": GOOD_SCRIPT, "requirements.txt": "transformers==4.57.6\n"}

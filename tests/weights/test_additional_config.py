@@ -42,7 +42,7 @@ def judged(
         ({"torchair_graph_config": {"enabled": True}}, NEWEST, "fail", "0.9.0rc1 to 0.11.0 has it"),
         ({"ascend_scheduler_config": {"enabled": True}}, "0.28.0rc1", "fail", FORBIDS),
         ({"weight_prefetch_config": {"enabled": True}}, NEWEST, "fail", "0.11.0rc1 to 0.23.0.post1 has it"),
-        ({"layer_sharding": ["q_b_proj"]}, NEWEST, "fail", "take layer_sharding out"),
+        ({"layer_sharding": ["q_b_proj"]}, NEWEST, "fail", "remove --additional-config"),
         ({"enable_weight_nz_layout": True}, NEWEST, "fail", "0.9.1rc2 to 0.9.1 has it"),
         ({"fuse_muls_add": True}, NEWEST, "fail", "did you mean ascend_compilation_config.fuse_muls_add?"),
         ({"ascend_compilation_config": {"enable_npu_graph_ex": False}}, NEWEST, "fail", "did you mean enable_npugraph_ex?"),

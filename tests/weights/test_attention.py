@@ -33,7 +33,7 @@ FP8, FP8_E5M2 = {"kv_cache_dtype": "fp8"}, {"kv_cache_dtype": "fp8_e5m2"}
     [
         # vllm-ascend issue 8102: a Qwen3 on a 910B2
         (QWEN3, FP8, "0.18.0", "910B2", "fail", "ReshapeAndCacheOperation setup failed"),
-        (QWEN3, FP8, "0.23.0", "910B3", "fail", "leave --kv-cache-dtype out"),
+        (QWEN3, FP8, "0.23.0", "910B3", "fail", "remove --kv-cache-dtype"),
         (QWEN3, FP8_E5M2, "0.23.0", "A3", "fail", "--kv-cache-dtype fp8_e5m2"),
         (QWEN3, FP8, "0.23.0", "310P3", "skip", "is not known"),
         (QWEN3, FP8, "0.23.0", "950PR", "skip", "is not known"),
@@ -49,7 +49,7 @@ FP8, FP8_E5M2 = {"kv_cache_dtype": "fp8"}, {"kv_cache_dtype": "fp8_e5m2"}
         (MLA, FP8, "0.30.0rc2", "950PR", "skip", "is not known"),
         *((QWEN3, {"kv_cache_dtype": plain}, "0.30.0rc2", "910B3", None, "") for plain in ("auto", "bfloat16")),
         (QWEN3, {"attention_backend": "FLASH_ATTN"}, "0.23.0", "910B3", "warn", "vllm-ascend 0.23.0 does not use it"),
-        (QWEN3, {"attention_backend": "flashinfer"}, "0.30.0rc2", "910B3", "warn", "leave --attention-backend out"),
+        (QWEN3, {"attention_backend": "flashinfer"}, "0.30.0rc2", "910B3", "warn", "remove --attention-backend"),
         (QWEN3, {"attention_backend": "auto"}, "0.23.0", "910B3", None, ""),
         (QWEN3, {"attention_backend": "ASCEND"}, "0.23.0", "910B3", None, ""),  # plan/flags objects
     ],
@@ -93,4 +93,4 @@ def test_flash_attention_may_be_asked_for_where_batches_do_not_count(tmp_path: P
 def test_the_line_of_adapter_toml_is_named(tmp_path: Path) -> None:
     launch = replace(plan(**FP8), settings='# a\nextra_args = ["--kv-cache-dtype", "fp8"]\n')
     results = judge(model(tmp_path / "w"), plan=launch, npu="910B3")
-    assert "leave --kv-cache-dtype out | adapter.toml:2" in said(results, CHECK)
+    assert "write extra_args = [] in adapter.toml:2 | adapter.toml:2" in said(results, CHECK)

@@ -25,11 +25,11 @@ UNKNOWN = {"architectures": ["WarpForCausalLM"], "model_type": "warp"}
         (QWEN3, "32,29", {"pipeline_parallel_size": "2"}, f"write {VARIABLE}=18,18"),
         (QWEN3, "9,9,9,8", {"pipeline_parallel_size": "4"}, f"write {VARIABLE}=9,9,9,9"),
         (QWEN3, "12,12,12", {"pipeline_parallel_size": "2"}, f"write {VARIABLE}=18,18"),
-        (QWEN3, "18,18", {}, f"remove {VARIABLE}"),
-        (QWEN3, "", {}, f"remove {VARIABLE}"),
+        (QWEN3, "18,18", {}, f"unset {VARIABLE}"),
+        (QWEN3, "", {}, f"unset {VARIABLE}"),
         (QWEN3, "18;18", {"pipeline_parallel_size": "2"}, f"write {VARIABLE}=18,18"),
         (NESTED, "18,18", {"pipeline_parallel_size": "3"}, f"write {VARIABLE}=10,9,9"),
-        (UNKNOWN, "18,18", {"pipeline_parallel_size": "4"}, f"remove {VARIABLE}"),
+        (UNKNOWN, "18,18", {"pipeline_parallel_size": "4"}, f"unset {VARIABLE}"),
         (
             QWEN3,
             "18,18",
@@ -45,7 +45,7 @@ def test_a_partition_that_vllm_refuses(
     results = judge(model(tmp_path / "w", config), CHECK, plan=launch)
     assert findings(results) == {CHECK: "fail"}
     assert f"{VARIABLE}={partition}" in said(results, CHECK)
-    assert results[CHECK].findings[0].fix.startswith(fix)
+    assert results[CHECK].findings[0].fix.endswith(fix)
 
 
 @pytest.mark.parametrize(

@@ -136,12 +136,12 @@ def large(folder: Path, size_bytes: int, **config: object) -> Path:
         (16.4, {"max_model_len": "40960"}, "Ascend910B4", 1, None, "fits"),
         (16.4, {"max_model_len": "131072"}, "910B4", 1, "fail", "--max-model-len 6"),
         (16.4, {"max_model_len": "128k"}, "910B4", 2, "fail", "--max-model-len"),
-        (65.5, {}, "910B3", 1, "fail", "--tensor-parallel-size 2 on 2 devices"),
+        (65.5, {}, "910B3", 1, "fail", "this model needs 2 NPUs like a 910B3"),
         (65.5, {"tensor_parallel_size": "2"}, "910B3", 2, None, "fits"),
         (65.5, {"tensor_parallel_size": "4"}, "910B3", 2, "fail", "at most --npus 2"),
         (16.4, {"tensor_parallel_size": "8", "pipeline_parallel_size": "2"}, "910B4", 8, "fail", "16 needed"),
         # of six devices, 32 heads are shared by four
-        (16.4, {"tensor_parallel_size": "8"}, "910B4", 6, "fail", "use --tensor-parallel-size 4 and no other"),
+        (16.4, {"tensor_parallel_size": "8"}, "910B4", 6, "fail", "pass --tensor-parallel-size 4"),
         (16.4, {"tensor_parallel_size": "5"}, None, None, "fail", "32 attention heads"),
         (16.4, {"tensor_parallel_size": "16"}, None, None, None, "16 NPUs"),
         (16.4, {"max_model_len": "40960"}, None, None, None, "unknown"),
@@ -339,9 +339,9 @@ def test_the_registry_is_that_of_the_chosen_row(
 @pytest.mark.parametrize(
     ("settings", "script", "options", "fix"),
     [
-        ("", "", {"tensor_parallel_size": "5"}, "use --tensor-parallel-size 1 or 2"),
+        ("", "", {"tensor_parallel_size": "5"}, "pass --tensor-parallel-size 4 (1, 2, 8, 16 divide the heads, too)"),
         ("# a\ntensor_parallel_size = 5\n", "", {"tensor_parallel_size": "5"},
-         "write tensor_parallel_size = 1 or 2 or 4 or 8 or 16 in adapter.toml:2"),
+         "write tensor_parallel_size = 4 in adapter.toml:2 (1, 2"),
         ("# max_model_len = 1\n", "", {"max_model_len": "40961"}, "write max_model_len = 40960 in adapter.toml:1"),
         ("\n", "", {"max_model_len": "40961"}, "pass --max-model-len 40960"),
         ('dtype = "half"\n', "", {"max_model_len": "40961"}, "write max_model_len = 40960 in adapter.toml"),
@@ -350,8 +350,8 @@ def test_the_registry_is_that_of_the_chosen_row(
         ("tensor_parallel_size = 5\n", 'eval "set -- $(python3 -m adapter)"', {"max_model_len": "40961"},
          "write max_model_len = 40960 in adapter.toml"),
         ("tensor_parallel_size = 5\n", 'vllm serve "$MODEL_PATH" -tp 5', {"tensor_parallel_size": "5"},
-         "use --tensor-parallel-size 1 or 2"),
-        ("a = 1", "", {"quantization": "ascend"}, "or submit ModelSlim weights (leave quantization out of adapter.toml)"),
+         "pass --tensor-parallel-size 4 (1, 2, 8, 16 divide the heads, too)"),
+        ("a = 1", "", {"quantization": "ascend"}, 'write quantization = "default" in adapter.toml, or submit ModelSlim weights'),
     ],
 )  # fmt: skip
 def test_a_repair_names_the_key_of_adapter_toml(

@@ -41,7 +41,7 @@ def weights(folder: Path, config: dict, template: str) -> Path:
         (QWEN3, OPENS, "deepseek_r1", None, []),
         (QWEN3, THINKS, "glm45", None, ['"model_type": "qwen3"']),
         # an Instruct model thinks nothing, so that nothing ends
-        (QWEN3, CHATML, "qwen3", None, ["leave --reasoning-parser out"]),
+        (QWEN3, CHATML, "qwen3", None, ["remove --reasoning-parser"]),
         (QWEN25, CHATML, "deepseek_r1", None, ["`content` is empty"]),
         (QWEN25, CHATML, "mistral", None, []),
         # a dense architecture has the format of its fine-tuning

@@ -12,6 +12,7 @@ from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.load import read_load
 from healthcheck.stages.weights.memory import latent_rank
+from healthcheck.stages.weights.repairs import without_option
 from healthcheck.text.messages import msg
 
 BACKEND, CACHE = "attention-backend", "kv-cache-dtype"
@@ -70,8 +71,10 @@ def _backend(facts: WeightsFacts, attention: Attention) -> Findings:
             named=shown(named, 40),
             label=facts.row.label(),
         )
-    fix = msg("leave --{backend} out", backend=BACKEND)
-    yield report(expected=expected, seen=seen, fix=fix, where=_place(facts, BACKEND))
+    repair = without_option(facts, BACKEND)
+    yield report(
+        expected=expected, seen=seen, fix=repair.order, where=repair.where, edits=repair.edits
+    )
 
 
 def _cache(facts: WeightsFacts, attention: Attention) -> Findings:
@@ -90,18 +93,10 @@ def _cache(facts: WeightsFacts, attention: Attention) -> Findings:
         release=facts.row.label(),
         device=chip.label,
     )
+    repair = without_option(facts, CACHE)
     yield report(
-        expected=expected,
-        seen=seen,
-        fix=msg("leave --{cache} out", cache=CACHE),
-        where=_place(facts, CACHE),
+        expected=expected, seen=seen, fix=repair.order, where=repair.where, edits=repair.edits
     )
-
-
-def _place(facts: WeightsFacts, option: str) -> str:
-    """The line of adapter.toml that names the option (in extra_args), else the place of the command."""
-    named = facts.plan.settings_line(rf"(?!\s*#).*--{option}") if facts.plan else ""
-    return named or facts.place
 
 
 def _end(facts: WeightsFacts, attention: Attention, named: str, chip: Npu) -> tuple[str, bool]:

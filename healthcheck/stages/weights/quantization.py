@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable
 
 from healthcheck.ascend import schemes, stacks
-from healthcheck.core.check import At, Findings, fail, warn
+from healthcheck.core.check import Findings, fail, warn
 from healthcheck.core.records import Finding
 from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.load import Load, fp8_beside_schemes
+from healthcheck.stages.weights.repairs import with_option, without_option
 from healthcheck.text.messages import msg
 
 MODELSLIM = "ascend"
@@ -51,11 +52,7 @@ def judge_quantization(facts: WeightsFacts, load: Load) -> Findings:
             "{quantization_source}",
             quantization_source=load.quantization_source or msg("weights without quantization"),
         )
-        yield fail(
-            expected=wanted,
-            seen=seen,
-            fix=msg("leave --quantization out, or submit ModelSlim weights"),
-        )
+        yield _without_flag(facts, fail, wanted, seen)
     elif (
         flag and method and not (flag.startswith(method) or method.startswith(flag))
     ):  # awq_marlin, awq
@@ -66,10 +63,13 @@ def judge_quantization(facts: WeightsFacts, load: Load) -> Findings:
             quantization=load.quantization,
             quantization_source=load.quantization_source,
         )
+        repair = without_option(facts, "quantization")
         yield report(
             expected=expected,
             seen=f"--quantization {shown(flag)}",
-            fix=msg("leave --quantization out"),
+            fix=repair.order,
+            where=repair.where,
+            edits=repair.edits,
         )
     elif flag and flag != MODELSLIM and not load.quantization:
         yield _nothing_to_load(facts, flag)
@@ -109,8 +109,16 @@ def _nothing_to_load(facts: WeightsFacts, flag: str) -> Finding:
         label=row.label(),
         quantizations=", ".join(row.quantizations),
     )
-    fix = msg("leave --quantization out, or submit ModelSlim weights")
-    return report(expected=expected, seen=seen, fix=fix, where=facts.place)
+    return _without_flag(facts, report, expected, seen)
+
+
+def _without_flag(
+    facts: WeightsFacts, report: Callable[..., Finding], expected: str, seen: str
+) -> Finding:
+    """A finding about an option for weights of another kind."""
+    repair = without_option(facts, "quantization")
+    fix = msg("{fix}, or submit ModelSlim weights", fix=repair.order)
+    return report(expected=expected, seen=seen, fix=fix, where=repair.where, edits=repair.edits)
 
 
 def _severity(facts: WeightsFacts) -> Callable[..., Finding]:
@@ -162,5 +170,7 @@ def _not_told(facts: WeightsFacts, load: Load) -> Findings:
             "{quantization_source}, and no --quantization",
             quantization_source=load.quantization_source,
         )
-        fix = msg("add to the command: --quantization ascend")
-        yield At(facts.where).fail(expected=expected, seen=seen, fix=fix)
+        repair = with_option(facts, "quantization", MODELSLIM)
+        yield fail(
+            expected=expected, seen=seen, fix=repair.order, where=repair.where, edits=repair.edits
+        )

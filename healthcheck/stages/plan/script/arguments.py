@@ -32,6 +32,16 @@ _VARIABLE = re.compile(
     r"""["']?\$(?:(?P<bare>\w+)|\{(?P<braced>\w+)(?::?-(?P<default>[^{}"'$`]*))?\})["']?"""
 )
 _MANY_WORDS = re.compile(r'"?\$(?:@|\*|\{\w+\[[@*]\]\})"?')
+_NEVER_EMPTY = {
+    "if_statement",
+    "elif_clause",
+    "else_clause",
+    "case_item",
+    "do_group",
+    "compound_statement",
+    "subshell",
+}
+_STATEMENTS = ("command", "statement", "assignment", "assignments", "pipeline", "list", "subshell")
 _ONE_WORD = re.compile(r"""[\w.:/@+-]+|"[^"`@*]*"|'[^']*'|"\$\([^`@*]*\)\"""")
 
 
@@ -68,22 +78,28 @@ class Arguments:
     Attributes:
         line: the line of the command, 0 if it is unknown.
         program: the words that start the server, such as vllm and serve.
+        file: the script; "" for deploy.sh.
     """
 
     text: str
     argv: tuple[str, ...]
     line: int
     program: frozenset[str] = frozenset()
+    file: str = ""
 
     @classmethod
-    def of(cls, text: str, server: ServerCommand | None) -> Arguments:
-        """The arguments of a recorded server; without any if another file starts it."""
-        file, _, line = (server.where if server else "").partition(":")
-        known = server is not None and file in {"", contract.ENTRY_POINT} and "\r" not in text
+    def of(cls, text: str, server: ServerCommand | None, file: str = "") -> Arguments:
+        """The arguments of a recorded server; without any if another file starts it.
+
+        `file` is a script that deploy.sh runs or sources, whose text this is.
+        """
+        place, _, line = (server.where if server else "").partition(":")
+        known = server is not None and place in {"", contract.ENTRY_POINT} and "\r" not in text
         argv = server.argv if known and server else ()
         words = server.command.split()[:MOST_PROGRAM_WORDS] if server else []
         program = frozenset(words) - {*argv, "-m"}
-        return cls(text=text, argv=argv, line=int(line) if line.isdigit() else 0, program=program)
+        number = int(line) if line.isdigit() and not file else 0
+        return cls(text=text, argv=argv, line=number, program=program, file=file)
 
     def option(self, name: str) -> int | None:
         """The index of the only argument that gives an option, as a word of its own or before a `=`."""
@@ -132,6 +148,13 @@ class Arguments:
                 ),
             )
         return self._of_variable(value, old, new)
+
+    def variable(self, at: int) -> str:
+        """The variable that is the whole value of the option at an index; "" for another value."""
+        found = self.find(at)
+        value = self._value(found) if found else None
+        used = _VARIABLE.fullmatch(value.text) if value else None
+        return (used["bare"] or used["braced"]) if used else ""
 
     def removed(self, at: int, values: int, *, many: bool = False) -> Edits:
         """Remove the option at an index with so many values; with `many`, with all words up to the next option."""
@@ -218,20 +241,7 @@ class Arguments:
                 ),
             )
         name = used["bare"] or used["braced"]
-        given = [
-            node for node in shell.read(self.text).of("variable_assignment") if node.name == name
-        ]
-        assigned = given[0].part("value") if len(given) == 1 else None
-        if assigned is None:
-            return ()
-        if literal(assigned.text) == old:
-            whole = given[0].text.replace(assigned.text, new)
-            return (self._replaced(given[0].start, given[0].end, whole),)
-        inner = _VARIABLE.fullmatch(assigned.text)
-        if inner and inner["default"] == old:
-            start = assigned.start + inner.start("default")
-            return (self._replaced(start, start + len(old), new),)
-        return ()
+        return reassigned(self.file or contract.ENTRY_POINT, self.text, name, old, new)
 
     def _without(self, found: Found, words: Sequence[Word]) -> Edit:
         start, end = words[0].start, words[-1].end
@@ -249,7 +259,7 @@ class Arguments:
         return self._replaced(start, end + len(after) - len(after.lstrip(" \t")), "")
 
     def _replaced(self, start: int, end: int, new: str) -> Edit:
-        return replaced(contract.ENTRY_POINT, self.text, start, end, new)
+        return replaced(self.file or contract.ENTRY_POINT, self.text, start, end, new)
 
 
 def spelled(word: str) -> str:
@@ -371,15 +381,50 @@ def _length_of_braces(line: str) -> int:
 
 def without_assignment(file: str, text: str, name: str) -> Edits:
     """Remove the only assignment of a variable in a file: its line, or the words before a command."""
-    script = shell.read(text)
-    given = [node for node in script.of("variable_assignment") if node.name == name]
-    node = given[0] if len(given) == 1 else None
-    if node is None or "\r" in text:
+    given = _assignments(text, name)
+    return _without_assignment(file, text, given[0]) if len(given) == 1 else ()
+
+
+def without_assignments(file: str, text: str, name: str) -> Edits:
+    """Remove every assignment of a variable; no edits if one of them cannot be removed exactly."""
+    made = [_without_assignment(file, text, node) for node in _assignments(text, name)]
+    return tuple(edit for edits in made for edit in edits) if all(made) else ()
+
+
+def is_assigned(text: str, name: str) -> bool:
+    """Whether a script assigns the variable."""
+    return bool(_assignments(text, name))
+
+
+def reassigned(file: str, text: str, name: str, old: str, new: str) -> Edits:
+    """Replace the value of the only assignment of a variable, or the default in it."""
+    given = _assignments(text, name)
+    assigned = given[0].part("value") if len(given) == 1 else None
+    if assigned is None or "\r" in text:
+        return ()
+    if literal(assigned.text) == old:
+        whole = given[0].text.replace(assigned.text, new)
+        return (replaced(file, text, given[0].start, given[0].end, whole),)
+    inner = _VARIABLE.fullmatch(assigned.text)
+    if inner and inner["default"] == old:
+        start = assigned.start + inner.start("default")
+        return (replaced(file, text, start, start + len(old), new),)
+    return ()
+
+
+def _assignments(text: str, name: str) -> list[Node]:
+    return [node for node in shell.read(text).of("variable_assignment") if node.name == name]
+
+
+def _without_assignment(file: str, text: str, node: Node) -> Edits:
+    if "\r" in text:
         return ()
     statement = node.parent if node.parent and node.parent.kind == "declaration_command" else node
     first, last = text.rfind("\n", 0, statement.start) + 1, text.find("\n", statement.end)
     last = len(text) if last < 0 else last
     if text[first:last].strip() == statement.text.strip():
+        if _is_alone(statement):
+            return (replaced(file, text, statement.start, statement.end, ":"),)
         return (replaced(file, text, first, min(last + 1, len(text)), ""),)
     after = text[node.end : last]
     if (
@@ -390,3 +435,16 @@ def without_assignment(file: str, text: str, name: str) -> Edits:
         end = node.end + len(after) - len(after.lstrip(" \t"))
         return (replaced(file, text, node.start, end, ""),)
     return ()
+
+
+def _is_alone(statement: Node) -> bool:
+    """Whether a branch, a loop or a function has no other statement: it must not become empty."""
+    around = statement.parent
+    if around is None or around.kind not in _NEVER_EMPTY:
+        return False
+    others = (
+        each
+        for each in around.children
+        if each is not statement and each.role not in {"condition", "value"}
+    )
+    return not any(each.kind.endswith(_STATEMENTS) for each in others)

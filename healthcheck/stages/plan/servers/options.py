@@ -83,6 +83,11 @@ def parse(argv: Sequence[str], grammar: Grammar) -> CommandLine:
     return CommandLine(options=options, lists=lists, spelled=spelled, positional=tuple(positional))
 
 
+def option_name(word: str, grammar: Grammar) -> str:
+    """The long name of the option that a word of a command line gives; "" for another word."""
+    return _split(word, grammar)[0] if _is_option(word) else ""
+
+
 def tokens(text: str) -> int | None:
     """Parse a number of tokens as vLLM does: 32768, 32k (thousands), 32K (times 1024)."""
     found = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)([kKmMgG]?)", text)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.ascend import stacks
 from healthcheck.core.check import Findings, NotApplicable, check, note, warn
-from healthcheck.core.edits import in_words
-from healthcheck.core.records import Finding, JsonValue
+from healthcheck.core.edits import in_words, replaced
+from healthcheck.core.records import Edit, Finding, JsonValue
 from healthcheck.stages.repo.conflicts import conflict
 from healthcheck.stages.repo.facts import Submission
-from healthcheck.stages.repo.installs import constrained, entries, without
+from healthcheck.stages.repo.installs import constrained, entries, source, without
 from healthcheck.stages.repo.packages import IMAGE, is_standard, needs_cuda, provided_part
 from healthcheck.stages.repo.requirements import Entry, Form
 from healthcheck.text.messages import msg
 
 MAX_FINDINGS = 20
+_NAME_AND_RANGE = re.compile(r"(?P<name>[\w.-]+(?:\[[\w., -]*\])?)[ \t]*(?:[<>!~=][^;#]*)?")
 
 
 @check(
@@ -68,7 +70,7 @@ def requirements_stack(submission: Submission) -> Findings:
     loose = _unlimited(lines, constrained(submission))
     provided = [entry for entry in loose if stacks.statements(row, entry.name)]
     yield from _of_the_image(submission, row, provided)
-    yield from _unpinned([entry for entry in loose if entry not in provided])
+    yield from _unpinned(submission, row, [entry for entry in loose if entry not in provided])
 
 
 def _row(lines: list[Entry], stack: str) -> tuple[stacks.Row, Entry | None]:
@@ -136,7 +138,7 @@ def _listed(found: list[Entry]) -> str:
     )
 
 
-def _unpinned(loose: list[Entry]) -> Iterator[Finding]:
+def _unpinned(submission: Submission, row: stacks.Row, loose: list[Entry]) -> Iterator[Finding]:
     """Packages without a version limit that the image does not have."""
     if loose:
         expected = msg("a version for every package: name==version")
@@ -144,7 +146,18 @@ def _unpinned(loose: list[Entry]) -> Iterator[Finding]:
             "{names}: pip installs the newest version, unless the image has one",
             names=_listed(loose),
         )
-        fix = msg("pin the tested versions, which pip freeze prints")
+        edits = tuple(_pins(submission, row, loose))
+        pinned = {edit.line for edit in edits}
+        others = [entry.name for entry in loose if entry.line not in pinned or not edits]
+        fix = in_words(edits)
+        if others:
+            command = _freeze(others)
+            asked = msg(
+                "in the environment of your tests, run `{command}`, and write the lines that it prints in place of "
+                "the ones without a version",
+                command=command,
+            )
+            fix = msg("{first}; {second}", first=fix, second=asked) if fix else asked
         packages = (entry.name for entry in loose)
         yield warn(
             expected=expected,
@@ -152,4 +165,27 @@ def _unpinned(loose: list[Entry]) -> Iterator[Finding]:
             fix=fix,
             where=loose[0].where,
             evidence={"packages": [*packages]},
+            edits=edits,
         )
+
+
+def _pins(submission: Submission, row: stacks.Row, loose: list[Entry]) -> Iterator[Edit]:
+    """Pin each package whose version in the image is known to that version."""
+    known = stacks.installed(row)
+    for entry in loose:
+        text, version = source(submission, entry), known.get(entry.name, "")
+        whole = _NAME_AND_RANGE.fullmatch(entry.text)
+        if text is None or not version or whole is None or not entry.specifier.contains(version):
+            continue
+        lines = text.split("\n")
+        at = lines[entry.line - 1].find(entry.text)
+        if at >= 0:
+            start = sum(len(line) + 1 for line in lines[: entry.line - 1]) + at
+            new = f"{whole['name']}=={version}"
+            yield replaced(entry.file, text, start, start + len(entry.text), new)
+
+
+def _freeze(names: list[str]) -> str:
+    """The command that prints the requirements of installed packages with their versions."""
+    spelled = "|".join(name.replace("-", "[-_.]") for name in names[:MAX_FINDINGS])
+    return f"pip freeze | grep -iE '^({spelled})(==| @ )'"

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 
 from healthcheck.ascend import additional_config, stacks
 from healthcheck.ascend.additional_config import Keys, Needs, Rule
-from healthcheck.core.check import At, Findings, NotApplicable
+from healthcheck.core.check import Findings, NotApplicable, fail, warn
 from healthcheck.core.records import Finding, JsonValue
 from healthcheck.stages.weights.demand import read_layout
 from healthcheck.stages.weights.documents import JsonObject, text_of
 from healthcheck.stages.weights.experts import is_dense
 from healthcheck.stages.weights.facts import WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.folder import shown
+from healthcheck.stages.weights.repairs import renamed_key, without_key
 from healthcheck.text.did_you_mean import hint
 from healthcheck.text.messages import msg
 
@@ -111,11 +112,8 @@ def _unknown(path: str, value: JsonValue, keys: Keys, facts: WeightsFacts) -> Fi
     others = msg("; vllm-ascend {spans} has it", spans=spans) if having else ""
     near = "" if having else hint(key, own) or _elsewhere(key, keys)
     refusal = keys.refusals.get(group) or keys.refusals.get("", "")
-    at, because = (
-        At(facts.place),
-        msg("and ignores") if not refusal else msg("and ends: “{refusal}”", refusal=refusal),
-    )
-    report = at.warn if not refusal or (not above and _has_omni(facts)) else at.fail
+    because = msg("and ignores") if not refusal else msg("and ends: “{refusal}”", refusal=refusal)
+    report = warn if not refusal or (not above and _has_omni(facts)) else fail
     expected = msg("keys of --{option} that {label} has", option=OPTION, label=facts.row.label())
     seen = msg(
         "{path}, which it does not have {because}{others}{near}",
@@ -124,10 +122,12 @@ def _unknown(path: str, value: JsonValue, keys: Keys, facts: WeightsFacts) -> Fi
         others=others,
         near=near,
     )
-    fix = msg("take {path} out", path=shown(path, 120))
+    repair = without_key(facts, OPTION, path)
     if not having and (meant := difflib.get_close_matches(key, own, n=1, cutoff=0.7)):
-        fix = msg("write {good} in place of {key}", good=meant[0], key=shown(key, 120))
-    yield report(expected=expected, seen=seen, fix=fix)
+        repair = renamed_key(facts, OPTION, path, meant[0])
+    yield report(
+        expected=expected, seen=seen, fix=repair.order, where=repair.where, edits=repair.edits
+    )
 
 
 def _elsewhere(key: str, keys: Keys) -> str:
@@ -149,7 +149,10 @@ def _refused(path: str, value: JsonValue, sentence: str, facts: WeightsFacts) ->
         value=shown(str(value), 60),
         sentence=sentence,
     )
-    return At(facts.place).fail(expected=expected, seen=seen, fix=msg("take {path} out", path=path))
+    repair = without_key(facts, OPTION, path)
+    return fail(
+        expected=expected, seen=seen, fix=repair.order, where=repair.where, edits=repair.edits
+    )
 
 
 def _has_omni(facts: WeightsFacts) -> bool:

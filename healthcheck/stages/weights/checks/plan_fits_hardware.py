@@ -10,7 +10,7 @@ from healthcheck import contract
 from healthcheck.ascend import hardware, stacks
 from healthcheck.ascend.hardware import GIB, Family, Npu
 from healthcheck.contract import Rule
-from healthcheck.core.check import At, Findings, NotApplicable, fail, note, unsettled, warn
+from healthcheck.core.check import Findings, NotApplicable, fail, note, unsettled, warn
 from healthcheck.core.records import Finding
 from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.weights import memory
@@ -26,15 +26,25 @@ from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.inventory import MAIN_INDEX
 from healthcheck.stages.weights.memory import Shape
 from healthcheck.stages.weights.quantization import judge_quantization
+from healthcheck.stages.weights.repairs import (
+    Repair,
+    place_of,
+    together,
+    with_option,
+    without_option,
+    without_variable,
+)
 from healthcheck.stages.weights.room import room_of
-from healthcheck.stages.weights.settings import in_settings
 from healthcheck.stages.weights.states import bytes_per_block, sequences
 from healthcheck.text.messages import joined, msg
 
 MAX_DIGITS = 9
 """Digits of the longest device number."""
-PARALLEL = ("tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size")
+TENSOR, LENGTH = "tensor-parallel-size", "max-model-len"
+PARALLEL = (TENSOR, "pipeline-parallel-size", "data-parallel-size")
 """The options whose product is the number of devices; the plan stage says why one of them has no number."""
+SHORTEST = 1024
+"""The fewest tokens of a context that is worth a repair."""
 KIND_SIZES = (1, 2, 4, 8, 16)
 WITH_MASK = ">=0.15.0rc1"
 """Releases of vllm-ascend with a mask of --max-model-len × --max-model-len on a 310P."""
@@ -133,7 +143,7 @@ def plan_fits_hardware(facts: WeightsFacts) -> Findings:
         return
     demand = read_demand(facts)
     for finding in _misfits(facts, demand):
-        yield in_settings(replace(finding, rule=finding.rule or _rule(facts)), facts.plan)
+        yield replace(finding, rule=finding.rule or _rule(facts))
 
 
 def _rule(facts: WeightsFacts) -> Rule | None:
@@ -161,16 +171,17 @@ def _misfits(facts: WeightsFacts, demand: Demand) -> Findings:
     if kinds:
         yield from _on(facts, demand, kinds[0])
     else:
-        yield from _too_many(demand, facts.npus or demand.layout.devices)
-        yield from _anywhere(demand)
-        yield from _states(facts, demand, max(_usual(), key=lambda kind: kind.usable_bytes), warn)
+        usual = max(_usual(), key=lambda kind: kind.usable_bytes)
+        yield from _too_many(facts, demand, usual, facts.npus or demand.layout.devices)
+        yield from _anywhere(facts, demand)
+        yield from _states(facts, demand, usual, warn)
 
 
 def _heads(facts: WeightsFacts, demand: Demand) -> Findings:
     shape, tensor = demand.shape, demand.layout.tensor
     if shape is None or tensor == 1:
         return
-    fitting = [str(size) for size in KIND_SIZES if _divides(shape, size)]
+    fitting = [size for size in KIND_SIZES if _divides(shape, size)]
     if shape.heads % tensor:
         seen = msg(
             "{heads} attention heads, --tensor-parallel-size {tensor}",
@@ -186,42 +197,53 @@ def _heads(facts: WeightsFacts, demand: Demand) -> Findings:
     else:
         return
     expected = msg("a tensor parallel size that divides the heads (vLLM refuses others)")
-    fix = msg("use --tensor-parallel-size {fitting}", fitting=joined(" or ", fitting))
-    yield At(facts.where).fail(expected=expected, seen=seen, fix=fix)
+    beside = demand.layout.pipeline * demand.layout.data
+    most = max((facts.npus or demand.layout.devices) // beside, 1)
+    best = max(size for size in fitting if size <= most)
+    repair = with_option(facts, TENSOR, str(best))
+    others = [str(size) for size in fitting if size != best]
+    fix = (
+        msg(
+            "{order} ({others} divide the heads, too)",
+            order=repair.order,
+            others=joined(", ", others),
+        )
+        if others
+        else repair.order
+    )
+    yield fail(expected=expected, seen=seen, fix=fix, where=repair.where, edits=repair.edits)
 
 
 def _length(facts: WeightsFacts, demand: Demand) -> Findings:
     limit, server = longest_context(facts, demand.shape), facts.server
     if server is None or limit is None or demand.context is None or demand.context <= limit:
         return
-    at, seen = (
-        At(server.where),
-        msg(
-            "{context:,} tokens ({context_source})",
-            context=demand.context,
-            context_source=demand.context_source,
-        ),
+    seen = msg(
+        "{context:,} tokens ({context_source})",
+        context=demand.context,
+        context_source=demand.context_source,
     )
-    fix = msg("pass --max-model-len {limit}", limit=limit)
+    repair = with_option(facts, LENGTH, str(limit))
+    fix = repair.order
     if server.env.get("VLLM_ALLOW_LONG_MAX_MODEL_LEN", "0") not in {"", "0"}:
         expected = msg(
             "at most the {limit:,} tokens that the model is made for (beyond, answers may be nonsense)",
             limit=limit,
         )
-        yield at.warn(expected=expected, seen=seen, fix=fix)
+        yield warn(expected=expected, seen=seen, fix=fix, where=repair.where, edits=repair.edits)
         return
     if (longer := stretched_context(facts, demand.shape)) > limit:
         fix = msg(
-            'pass --max-model-len {limit}, or write "max_position_embeddings": {longer} in --hf-overrides: from '
+            '{order}, or write "max_position_embeddings": {longer} in --hf-overrides: from '
             "vLLM {since} on it contains the factor of YaRN",
-            limit=limit,
+            order=repair.order,
             longer=longer,
             since=YARN_WITH_FACTOR_SINCE,
         )
     expected = msg(
         "at most the {limit:,} tokens that the model is made for (vLLM refuses more)", limit=limit
     )
-    yield at.fail(expected=expected, seen=seen, fix=fix)
+    yield fail(expected=expected, seen=seen, fix=fix, where=repair.where, edits=repair.edits)
 
 
 def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
@@ -231,20 +253,20 @@ def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
     known = bool(numbers) and all(number.isdecimal() for number in numbers)
     ids = [int(number[:MAX_DIGITS]) for number in numbers] if known else []
     set_ = f"ASCEND_RT_VISIBLE_DEVICES={shown(listed)}"
-    unset = msg(
-        "leave ASCEND_RT_VISIBLE_DEVICES unset: the service decides which devices there are"
-    )
+    repair = without_variable(facts, "ASCEND_RT_VISIBLE_DEVICES")
+    unset = msg("{order} (the service decides which devices there are)", order=repair.order)
     if 0 < len(numbers) < demand.layout.devices:
         expected = msg(
             "{devices} devices, for tensor × pipeline × data parallel size",
             devices=demand.layout.devices,
         )
-        yield At(facts.where).fail(expected=expected, seen=f"{set_}: {len(numbers)}", fix=unset)
+        seen = f"{set_}: {len(numbers)}"
+        yield fail(expected=expected, seen=seen, fix=unset, where=repair.where, edits=repair.edits)
     elif ids != sorted(set(ids)):
         expected = msg(
             "devices in ascending order, each once (CANN refuses others with error 107001)"
         )
-        yield At(facts.where).fail(expected=expected, seen=set_, fix=unset)
+        yield fail(expected=expected, seen=set_, fix=unset, where=repair.where, edits=repair.edits)
     elif ids and ids[-1] >= (facts.npus or contract.service().npus or len(ids)):
         say: Callable[..., Finding] = fail
         if contract.NPUS.is_own:
@@ -261,7 +283,7 @@ def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
             listed=shown(listed),
             ids=ids[-1] + 1,
         )
-        yield say(expected=expected, where=facts.where, seen=seen, fix=unset)
+        yield say(expected=expected, seen=seen, fix=unset, where=repair.where, edits=repair.edits)
 
 
 def _kv_fits(shape: Shape, tensor: int) -> bool:
@@ -284,12 +306,17 @@ def _largest(shape: Shape | None, npus: int) -> int:
     )
 
 
-def _numbers(demand: Demand, npu: Npu, report: Callable[..., Finding]) -> Findings:
+def _numbers(
+    facts: WeightsFacts, demand: Demand, npu: Npu, report: Callable[..., Finding]
+) -> Findings:
     load = demand.load
     if not npu.bfloat16 and load.dtype in {"bfloat16", "float32"}:
         expected = msg("float16: a {label} computes in nothing else", label=npu.label)
         seen = msg("{dtype} ({dtype_source})", dtype=load.dtype, dtype_source=load.dtype_source)
-        yield report(expected=expected, seen=seen, fix=msg("pass --dtype float16"))
+        repair = with_option(facts, "dtype", "float16")
+        yield report(
+            expected=expected, seen=seen, fix=repair.order, where=repair.where, edits=repair.edits
+        )
     int8 = "I8" in load.stored[:1] or "w8a8" in load.quantization_source.lower()
     if (
         npu.family is Family.A2
@@ -302,8 +329,9 @@ def _numbers(demand: Demand, npu: Npu, report: Callable[..., Finding]) -> Findin
             "float16 ({dtype_source}): the quantized matrix product fails with it",
             dtype_source=load.dtype_source,
         )
+        repair = with_option(facts, "dtype", "bfloat16")
         yield report(
-            expected=expected, seen=seen, fix=msg("pass --dtype bfloat16, or remove --dtype")
+            expected=expected, seen=seen, fix=repair.order, where=repair.where, edits=repair.edits
         )
 
 
@@ -316,10 +344,10 @@ def _on(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
             seen=seen,
             fix=msg("use another machine; on this one serve with MindIE"),
         )
-    yield from _numbers(demand, npu, fail)
+    yield from _numbers(facts, demand, npu, fail)
     npus = facts.npus or demand.layout.devices
-    yield from _too_many(demand, npus)
-    yield _verdict(facts, demand, npu, npus)
+    yield from _too_many(facts, demand, npu, npus)
+    yield _verdict(facts, demand, npu)
     yield from _states(facts, demand, npu, fail)
     yield from _mask(facts, demand, npu)
 
@@ -345,8 +373,10 @@ def _states(
             safe=safe,
             label=npu.label,
         )
-        fix = msg("pass --max-num-seqs {fitting}", fitting=1 << (safe.bit_length() - 1))
-        yield say(expected=expected, seen=seen, fix=fix, where=facts.where)
+        repair = with_option(facts, "max-num-seqs", str(1 << (safe.bit_length() - 1)))
+        yield say(
+            expected=expected, seen=seen, fix=repair.order, where=repair.where, edits=repair.edits
+        )
 
 
 def _mask(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
@@ -378,25 +408,69 @@ def _mask(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
         release=row.vllm_ascend,
         label=npu.label,
     )
-    fix = msg(
-        "pass --max-model-len {most}, or take vllm-ascend {newest}",
-        most=most,
-        newest=stacks.DEFAULT,
-    )
-    yield warn(expected=expected, seen=seen, fix=fix, where=facts.where)
+    repair = with_option(facts, LENGTH, str(most))
+    fix = repair.order + msg(", or take vllm-ascend {repaired}", repaired=stacks.DEFAULT)
+    yield warn(expected=expected, seen=seen, fix=fix, where=repair.where, edits=repair.edits)
 
 
-def _too_many(demand: Demand, npus: int) -> Findings:
+def _too_many(facts: WeightsFacts, demand: Demand, npu: Npu, npus: int) -> Findings:
     if demand.layout.devices > npus:
         seen = msg(
             "{devices} needed: tensor × pipeline × data parallel size",
             devices=demand.layout.devices,
         )
-        fix = msg(
-            "use --tensor-parallel-size {largest} and no other parallelism",
-            largest=_largest(demand.shape, npus),
+        needed = _smallest(demand, npu)
+        repair = (
+            _lack(facts, npu, needed)
+            if needed is None or needed > npus
+            else _on_devices(facts, _largest(demand.shape, npus))
         )
-        yield fail(expected=msg("at most --npus {npus}", npus=npus), seen=seen, fix=fix)
+        expected = msg("at most --npus {npus}", npus=npus)
+        yield fail(
+            expected=expected, seen=seen, fix=repair.order, where=repair.where, edits=repair.edits
+        )
+
+
+def _on_devices(facts: WeightsFacts, size: int) -> Repair:
+    """Divide the model by tensor parallelism alone."""
+    others = [name for name in PARALLEL[1:] if facts.option(name) not in {None, "1"}]
+    return together(
+        with_option(facts, TENSOR, str(size)), *(without_option(facts, name) for name in others)
+    )
+
+
+def _smallest(demand: Demand, npu: Npu, above: int = 0) -> int | None:
+    """The smallest tensor parallel size with which the weights fit; None if there is none."""
+    shape, room = demand.shape, npu.usable_bytes * demand.utilization
+    fitting = (
+        size
+        for size in KIND_SIZES
+        if size > above and (shape is None or _divides(shape, size))
+        if demand.load.total_bytes // size + memory.OVERHEAD_BYTES < room
+    )
+    return next(fitting, None)
+
+
+def _lack(facts: WeightsFacts, npu: Npu, needed: int | None) -> Repair:
+    """The repair of weights that do not fit the stated devices, by hand: the kit cannot add devices."""
+    order = msg("quantize the weights, or choose a smaller model")
+    if needed is not None and contract.NPUS.is_own:
+        order = msg(
+            "submit smaller (quantized) weights: by the kit's estimate, these need {needed} NPUs like a {label}, "
+            "and the service has {npus}",
+            needed=needed,
+            label=npu.label,
+            npus=contract.service().npus,
+        )
+    elif needed is not None:
+        order = msg(
+            "by the kit's estimate, this model needs {needed} NPUs like a {label}. Find out whether the evaluation "
+            "service offers that many. If it does, pass --tensor-parallel-size {needed} in deploy.sh and verify "
+            "with --npus {needed}; if it does not, submit smaller (quantized) weights",
+            needed=needed,
+            label=npu.label,
+        )
+    return Repair(order=order, where=place_of(facts, TENSOR) or facts.where)
 
 
 def _longest(demand: Demand, npu: Npu) -> int | None:
@@ -408,7 +482,7 @@ def _longest(demand: Demand, npu: Npu) -> int | None:
     )
 
 
-def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu, npus: int) -> Finding:
+def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu) -> Finding:
     layout, shape, room = demand.layout, demand.shape, room_of(demand, npu)
     weights = room.weights
     kind, usable = f"{npu.label}{hardware.doubt(facts.npu or npu.name)}", npu.usable_bytes / GIB
@@ -425,7 +499,10 @@ def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu, npus: int) -> Findin
             weights=weights / GIB,
             devices=layout.devices,
         )
-        return fail(expected=expected, seen=seen, fix=_spread(demand, npu, npus))
+        repair = _spread(facts, demand, npu)
+        return fail(
+            expected=expected, seen=seen, fix=repair.order, where=repair.where, edits=repair.edits
+        )
     if shape is None or demand.context is None:
         return note(
             msg(
@@ -457,20 +534,24 @@ def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu, npus: int) -> Findin
         )
     report = fail if cache > room.most_cache else warn
     expected = msg("weights and the cache of one sequence on each device")
-    return report(expected=expected, seen=parts, fix=_shorter(demand, npu, npus, safe))
-
-
-def _shorter(demand: Demand, npu: Npu, npus: int, longest: int) -> str:
-    return (
-        msg("pass --max-model-len {longest}", longest=longest)
-        if longest >= 1024
-        else _spread(demand, npu, npus)
+    repair = _shorter(facts, demand, npu, safe)
+    return report(
+        expected=expected, seen=parts, fix=repair.order, where=repair.where, edits=repair.edits
     )
 
 
-def _spread(demand: Demand, npu: Npu, npus: int) -> str:
-    """Suggest expert parallelism if it is enough, or the smallest tensor parallel size that fits the model."""
-    shape, parallel = demand.shape, replace(demand.layout, experts=True)
+def _shorter(facts: WeightsFacts, demand: Demand, npu: Npu, longest: int) -> Repair:
+    if longest < SHORTEST:
+        return _spread(facts, demand, npu, above=demand.layout.tensor)
+    return with_option(facts, LENGTH, str(longest))
+
+
+def _spread(facts: WeightsFacts, demand: Demand, npu: Npu, above: int = 0) -> Repair:
+    """Suggest expert parallelism if it is enough, or the smallest tensor parallel size that fits the model.
+
+    If it needs more devices than the user stated, say how many. The tensor parallel size is larger than `above`.
+    """
+    parallel = replace(demand.layout, experts=True)
     spread = memory.weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, parallel)
     enough = spread + memory.OVERHEAD_BYTES < npu.usable_bytes * demand.utilization
     if (
@@ -479,30 +560,32 @@ def _spread(demand: Demand, npu: Npu, npus: int) -> str:
         and not demand.layout.experts
         and npu.family is not Family.P310
     ):
-        return msg(
-            "pass --enable-expert-parallel, which divides the experts by the data parallel size, too"
+        return with_option(facts, "enable-expert-parallel")
+    size = _smallest(demand, npu, above)
+    if size is None or (facts.npus and size > facts.npus):
+        return _lack(facts, npu, size)
+    repair = with_option(facts, TENSOR, str(size))
+    devices = size * demand.layout.pipeline * demand.layout.data
+    if facts.npus and devices > facts.npus:
+        repair = _on_devices(facts, size)
+    order = msg("{order}, or quantize the weights", order=repair.order)
+    if not facts.npus:
+        order = msg(
+            "{order} if the service has {devices} such NPUs; else quantize the weights",
+            order=repair.order,
+            devices=devices,
         )
-    for size in KIND_SIZES:
-        heads_fit = shape is None or _divides(shape, size)
-        weights = demand.load.total_bytes // size
-        if heads_fit and weights + memory.OVERHEAD_BYTES < npu.usable_bytes * demand.utilization:
-            more = "" if size <= npus else msg(" on {size} devices (--npus {size})", size=size)
-            return msg(
-                "use --tensor-parallel-size {size}{more}, or quantize the weights",
-                size=size,
-                more=more,
-            )
-    return msg("quantize the weights, or choose a smaller model")
+    return replace(repair, order=order)
 
 
 def _usual() -> list[Npu]:
     return [hardware.find(name)[0] for name in hardware.USUAL]
 
 
-def _anywhere(demand: Demand) -> Findings:
+def _anywhere(facts: WeightsFacts, demand: Demand) -> Findings:
     """Without a kind of NPU: name the usual devices that fit, and warn if none does."""
     kinds = _usual()
-    yield from _numbers(demand, kinds[0], warn)
+    yield from _numbers(facts, demand, kinds[0], warn)
     devices = demand.layout.devices
     needs = f"{devices} NPUs" if devices > 1 else msg("one NPU")
     largest = max(kinds, key=lambda kind: kind.usable_bytes)
@@ -514,7 +597,10 @@ def _anywhere(demand: Demand) -> Findings:
             memory_bytes=most,
         )
         seen = msg("{total_bytes:.1f} GiB of weights", total_bytes=demand.load.total_bytes / GIB)
-        yield warn(expected=expected, seen=seen, fix=_spread(demand, largest, devices))
+        repair = _spread(facts, demand, largest)
+        yield warn(
+            expected=expected, seen=seen, fix=repair.order, where=repair.where, edits=repair.edits
+        )
         return
     longest = _longest(demand, largest)
     if longest is not None and demand.context is not None and longest < demand.context:
@@ -529,7 +615,10 @@ def _anywhere(demand: Demand) -> Findings:
             longest=longest,
             label=largest.label,
         )
-        yield warn(expected=expected, seen=seen, fix=_shorter(demand, largest, devices, longest))
+        repair = _shorter(facts, demand, largest, longest)
+        yield warn(
+            expected=expected, seen=seen, fix=repair.order, where=repair.where, edits=repair.edits
+        )
     lines = joined("; ", (_line(demand, kind) for kind in kinds))
     yield note(
         msg(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import At, Findings, NotApplicable
+from functools import partial
+
+from healthcheck.core.check import Findings, NotApplicable, fail
 from healthcheck.stages.plan.servers.options import UNRESOLVED
-from healthcheck.stages.plan.servers.served import line_of
 from healthcheck.stages.weights.documents import positive
 from healthcheck.stages.weights.facts import WeightsFacts, check
+from healthcheck.stages.weights.repairs import Repair, with_variable, without_variable
 from healthcheck.text.messages import msg
 
 VARIABLE = "VLLM_PP_LAYER_PARTITION"
@@ -54,16 +56,16 @@ def plan_layer_partition(facts: WeightsFacts) -> Findings:
     value = server.env.get(VARIABLE) if server else None
     if plan is None or facts.engine != "vllm" or value is None or UNRESOLVED in value:
         raise NotApplicable(msg("no {variable} is set for a server of vLLM", variable=VARIABLE))
-    place = At(line_of(plan, f"{VARIABLE}=", VARIABLE))
     size = facts.option(_SIZE) or "1"
     stages = int(size) if size.isdecimal() and len(size) < 6 else None
     layers = positive(facts.weights.text_config, "num_hidden_layers")
     seen = msg("{variable}={value}", variable=VARIABLE, value=value[:MAX_SHOWN])
-    fix = _repair(stages, layers)
+    repair = _repair(facts, stages, layers)
+    report = partial(fail, fix=repair.order, where=repair.where, edits=repair.edits)
     parts = _parts(value)
     if parts is None:
         expected = msg("{variable} as whole numbers, separated by commas", variable=VARIABLE)
-        yield place.fail(expected=expected, seen=seen, fix=fix)
+        yield report(expected=expected, seen=seen)
     elif stages is not None and len(parts) != stages:
         expected = msg(
             "{count} numbers in {variable}, one for each pipeline stage",
@@ -71,13 +73,13 @@ def plan_layer_partition(facts: WeightsFacts) -> Findings:
             variable=VARIABLE,
         )
         seen += msg(", which has {count} numbers", count=len(parts))
-        yield place.fail(expected=expected, seen=seen, fix=fix)
+        yield report(expected=expected, seen=seen)
     elif layers is not None and sum(parts) != layers:
         expected = msg(
             "{layers} layers in {variable}, as in config.json", layers=layers, variable=VARIABLE
         )
         seen += msg(", which has {sum} layers", sum=sum(parts))
-        yield place.fail(expected=expected, seen=seen, fix=fix)
+        yield report(expected=expected, seen=seen)
 
 
 def _parts(value: str) -> tuple[int, ...] | None:
@@ -89,10 +91,10 @@ def _parts(value: str) -> tuple[int, ...] | None:
         return None
 
 
-def _repair(stages: int | None, layers: int | None) -> str:
+def _repair(facts: WeightsFacts, stages: int | None, layers: int | None) -> Repair:
     """An even partition, or the removal of the variable if there is one stage."""
     if stages is None or layers is None or not 1 < stages <= min(layers, MAX_PARTS):
-        return msg("remove {variable}: vLLM then divides the layers evenly", variable=VARIABLE)
+        return without_variable(facts, VARIABLE)
     each, left = divmod(layers, stages)
     even = ",".join(str(each + (at < left)) for at in range(stages))
-    return msg("write {variable}={value}", variable=VARIABLE, value=even)
+    return with_variable(facts, VARIABLE, even)

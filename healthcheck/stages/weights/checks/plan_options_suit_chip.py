@@ -17,11 +17,19 @@ from healthcheck.stages.weights.documents import text_of
 from healthcheck.stages.weights.experts import has_experts
 from healthcheck.stages.weights.facts import WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.memory import Cached, read_shape
-from healthcheck.stages.weights.settings import in_settings
+from healthcheck.stages.weights.repairs import (
+    Repair,
+    together,
+    with_option,
+    without_key,
+    without_option,
+    without_variable,
+)
 from healthcheck.system import json_text
 from healthcheck.system.files import DATA
 from healthcheck.text.messages import msg
 
+_NOT_GIVEN = {"", "0", "off", "false"}
 TABLE = DATA / "launch-rules.json"
 
 
@@ -137,7 +145,7 @@ def plan_options_suit_chip(facts: WeightsFacts) -> Findings:
         )
     for rule in rules:
         if _is_launched(rule, facts) and _is_meant(rule.model, facts):
-            yield in_settings(_broken(facts, rule, chip.label), facts.plan)
+            yield _broken(facts, rule, chip.label)
     yield from judge_attention(facts)
 
 
@@ -153,15 +161,43 @@ def _broken(facts: WeightsFacts, rule: LaunchRule, chip: str) -> Finding:
     expected = msg(
         "{wanted}, for {label} on a {chip}", wanted=wanted, label=facts.row.label(), chip=chip
     )
-    fix = (
-        msg("pass {wanted}", wanted=wanted)
-        if rule.give
-        else msg("leave {leave} out", leave=rule.leave)
-    )
+    repair = _repair(facts, rule)
+    fix = repair.order
     if rule.repaired:
         fix += msg(", or take vllm-ascend {repaired}", repaired=rule.repaired)
     seen = msg("{spelled}: {because}", spelled=spelled, because=msg(rule.because))
-    return report(expected=expected, seen=seen, fix=fix, where=facts.where, evidence=told)
+    return report(
+        expected=expected,
+        seen=seen,
+        fix=fix,
+        where=repair.where,
+        evidence=told,
+        edits=repair.edits,
+    )
+
+
+def _repair(facts: WeightsFacts, rule: LaunchRule) -> Repair:
+    """Pass what the rule gives, or remove what it leaves out, as far as the launch has it."""
+    if rule.give:
+        option, _, value = rule.give.removeprefix("--").partition(" ")
+        return with_option(facts, option, value)
+    if rule.leave.startswith("--"):
+        return without_option(facts, rule.leave.removeprefix("--"))
+    names = (name for alternatives in rule.options for name in alternatives.split("|"))
+    left_out = [
+        name
+        for name in dict.fromkeys(names)
+        if re.search(rf"(?<!\w){re.escape(name.rpartition('.')[2])}(?!\w)", rule.leave)
+        and _setting(facts, name) not in _NOT_GIVEN
+    ]
+    return together(*(_without(facts, name) for name in left_out))
+
+
+def _without(facts: WeightsFacts, name: str) -> Repair:
+    option, _, key = name.partition(".")
+    if name.isupper():
+        return without_variable(facts, name)
+    return without_key(facts, option, key) if key else without_option(facts, option)
 
 
 def _rules_of(family: Family, release: str) -> tuple[LaunchRule, ...]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable
 
 from healthcheck.ascend import stacks
-from healthcheck.core.check import At, Findings, NotApplicable, fail, warn
+from healthcheck.core.check import Findings, NotApplicable, fail, warn
+from healthcheck.core.records import Finding
 from healthcheck.stages.weights.documents import (
     JsonObject,
     child,
@@ -26,7 +28,7 @@ from healthcheck.stages.weights.facts import (
 )
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.known_models import known_models
-from healthcheck.stages.weights.settings import in_settings
+from healthcheck.stages.weights.repairs import Repair, together, with_option, without_option
 from healthcheck.text.messages import msg
 
 EXPERTS, FORMAT, LOAD, TOKENIZER = (
@@ -36,9 +38,6 @@ EXPERTS, FORMAT, LOAD, TOKENIZER = (
     "tokenizer-mode",
 )
 MISTRAL = "mistral"
-NOT_OF_MISTRAL = msg(
-    "leave --config-format mistral, --load-format mistral and --tokenizer-mode mistral out"
-)
 LAST_WITHOUT = "0.23.0"
 BY_PATTERN = re.compile(r"tekken\.json|tokenizer\.(?:mm\.)?model\.v.*")
 """Source: find_tokenizer_file of vllm/transformers_utils/tokenizers/mistral.py, 0.11.0."""
@@ -46,7 +45,6 @@ BY_SUFFIX = re.compile(r"tekken\.json|[^.]+\.model(?:\.v\d+(?:m\d+)?)?")
 """Source: get_one_valid_tokenizer_file of mistral-common, which vLLM calls since 0.12.0."""
 FIRST_BY_SUFFIX = "0.12.0"
 OPTION = "speculative-config"
-MAX_SHOWN = 400
 _LAYER = re.compile(r"\.layers\.(\d{1,6})\.")
 _OF_MTP = re.compile(r"mtp|nextn|(?:^|\.)(?:eh_proj|enorm|hnorm)\.", re.IGNORECASE)
 
@@ -98,14 +96,11 @@ def plan_options_suit_weights(facts: WeightsFacts) -> Findings:
     judge_only_launches(facts)
     if facts.engine != "vllm":
         raise NotApplicable(msg("no server of vLLM is known"))
-    for finding in (
-        *_experts(facts),
-        *_mistral(facts),
-        *_tokenizer(facts),
-        *_mtp(facts),
-        *_rope(facts),
-    ):
-        yield in_settings(finding, facts.plan)
+    yield from _experts(facts)
+    yield from _mistral(facts)
+    yield from _tokenizer(facts)
+    yield from _mtp(facts)
+    yield from _rope(facts)
 
 
 def _experts(facts: WeightsFacts) -> Findings:
@@ -118,8 +113,9 @@ def _experts(facts: WeightsFacts) -> Findings:
             "model must be greater than 0 when expert parallelism is enabled”",
             model=_model(facts),
         )
-        yield At(facts.place).fail(
-            expected=expected, seen=seen, fix=msg("leave --{experts} out", experts=EXPERTS)
+        repair = without_option(facts, EXPERTS)
+        yield fail(
+            expected=expected, seen=seen, fix=repair.order, where=repair.where, edits=repair.edits
         )
 
 
@@ -138,21 +134,28 @@ def _rope(facts: WeightsFacts) -> Findings:
         if not told or not lost or any(isinstance(value, dict) for value in told.values()):
             continue
         good: JsonObject = {"rope_parameters": {**told, **{key: needed[key] for key in lost}}}
-        whole = json.dumps({outer: good} if outer else good)[:MAX_SHOWN]
-        fix = msg("write {whole} in --{option}", whole=whole, option=OVERRIDES)
+        whole = json.dumps(_with_rope(given, outer, good))
+        repair = with_option(facts, OVERRIDES, whole)
         expected = msg(
             "{lost} in the rope_parameters of --{option}", lost=lost[-1], option=OVERRIDES
         )
         if "original_max_position_embeddings" in lost:
             seen = msg("{name} without it: vLLM ends with a KeyError", name=name)
-            yield At(facts.place).fail(expected=expected, seen=seen, fix=fix)
+            yield _finding(fail, expected, seen, repair)
         else:
             seen = msg(
                 "{name} without it: with transformers 5, {theta} of config.json is lost",
                 name=name,
                 theta=str(theta),
             )
-            yield At(facts.place).warn(expected=expected, seen=seen, fix=fix)
+            yield _finding(warn, expected, seen, repair)
+
+
+def _with_rope(given: JsonObject, outer: str, good: JsonObject) -> JsonObject:
+    """The object of --hf-overrides with whole rope_parameters, and with its other keys."""
+    part = child(given, outer) if outer else given
+    kept = {key: value for key, value in part.items() if key not in {"rope_scaling", *good}}
+    return {**given, outer: {**kept, **good}} if outer else {**kept, **good}
 
 
 def _mistral(facts: WeightsFacts) -> Findings:
@@ -160,11 +163,25 @@ def _mistral(facts: WeightsFacts) -> Findings:
     if facts.option(FORMAT) == MISTRAL and not weights.params.present:
         expected = msg("params.json in the weights, for --config-format mistral")
         seen = msg("no such file: vLLM ends with “Failed to load mistral 'params.json' config”")
-        yield At(facts.place).fail(expected=expected, seen=seen, fix=NOT_OF_MISTRAL)
+        yield _finding(fail, expected, seen, _without_mistral(facts))
     if facts.option(LOAD) == MISTRAL and not weights.consolidated:
         expected = msg("consolidated*.safetensors in the weights, for --load-format mistral")
         seen = msg("no such file: vLLM ends with “Cannot find any model weights”")
-        yield At(facts.place).fail(expected=expected, seen=seen, fix=NOT_OF_MISTRAL)
+        yield _finding(fail, expected, seen, _without_mistral(facts))
+
+
+def _without_mistral(facts: WeightsFacts) -> Repair:
+    """Remove those of the three options that read Mistral's own format."""
+    given = [name for name in (FORMAT, LOAD, TOKENIZER) if facts.option(name) == MISTRAL]
+    return together(*(without_option(facts, name) for name in given))
+
+
+def _finding(
+    report: Callable[..., Finding], expected: str, seen: str, repair: Repair, instead: str = ""
+) -> Finding:
+    """A finding with an exact repair; `instead` is another one by hand."""
+    fix = msg("{fix}, or {instead}", fix=repair.order, instead=instead) if instead else repair.order
+    return report(expected=expected, seen=seen, fix=fix, where=repair.where, edits=repair.edits)
 
 
 def _tokenizer(facts: WeightsFacts) -> Findings:
@@ -183,8 +200,8 @@ def _tokenizer(facts: WeightsFacts) -> Findings:
     error = msg("Found 0 files matching the pattern") if old else msg("No tokenizer file found")
     expected = msg("tekken.json or tokenizer.model.v3 in the weights, for --tokenizer-mode mistral")
     seen = msg("no such file: vLLM {vllm} ends with “{error}”", vllm=facts.row.vllm[0], error=error)
-    fix = msg("leave --tokenizer-mode mistral out, or add the tekken.json of the model's publisher")
-    yield At(facts.place).fail(expected=expected, seen=seen, fix=fix)
+    instead = msg("add the tekken.json of the model's publisher to the weights")
+    yield _finding(fail, expected, seen, without_option(facts, TOKENIZER), instead)
 
 
 def _mtp(facts: WeightsFacts) -> Findings:
@@ -213,20 +230,15 @@ def _mtp(facts: WeightsFacts) -> Findings:
             vllm=vllm,
         )
         seen += also
-        yield report(
-            expected=expected,
-            seen=seen,
-            fix=msg("leave --{option} out", option=OPTION),
-            where=facts.place,
-        )
+        yield _finding(report, expected, seen, without_option(facts, OPTION))
     elif not _has_mtp_tensors(weights):
         expected = msg(
             "tensors of the layers for multi-token prediction (MTP) in the weights, for {method}",
             method=method,
         )
         seen = msg("none in the safetensors files")
-        fix = msg("leave --{option} out, or submit the weights with these layers", option=OPTION)
-        yield At(facts.place).warn(expected=expected, seen=seen, fix=fix)
+        instead = msg("submit the weights with these layers")
+        yield _finding(warn, expected, seen, without_option(facts, OPTION), instead)
 
 
 def _model(facts: WeightsFacts) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from healthcheck.core.check import At, Findings, NotApplicable
+from healthcheck.core.check import Findings, NotApplicable, warn
 from healthcheck.core.records import Finding
 from healthcheck.stages.plan.records import Format
 from healthcheck.stages.plan.vllm_cli.catalogue import nearest
@@ -18,7 +18,7 @@ from healthcheck.stages.plan.vllm_cli.parsers import (
 from healthcheck.stages.weights.documents import text_of
 from healthcheck.stages.weights.facts import WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.folder import shown
-from healthcheck.stages.weights.settings import in_settings
+from healthcheck.stages.weights.repairs import with_option, without_option
 from healthcheck.text.messages import joined, msg
 
 PLUGINS = {REASONING: "reasoning-parser-plugin", TOOLS: "tool-parser-plugin"}
@@ -74,8 +74,7 @@ def plan_parsers_fit(facts: WeightsFacts) -> Findings:
         raise NotApplicable(msg("no parser is chosen"))
     for option, parser in given.items():
         if parser:
-            for finding in _judged(facts, option, parser):
-                yield in_settings(finding, facts.plan)
+            yield from _judged(facts, option, parser)
 
 
 def _judged(facts: WeightsFacts, option: str, parser: str) -> Iterator[Finding]:
@@ -99,8 +98,9 @@ def _judged(facts: WeightsFacts, option: str, parser: str) -> Iterator[Finding]:
             "none in it: {given} takes all text up to </think> for a thought, and `content` is empty",
             given=given,
         )
-        yield At(facts.place).warn(
-            expected=expected, seen=seen, fix=msg("leave --{option} out", option=option)
+        repair = without_option(facts, option)
+        yield warn(
+            expected=expected, seen=seen, fix=repair.order, where=repair.where, edits=repair.edits
         )
         return
     pair = pair_of(option, Format(model_type=kind, template=template))
@@ -113,8 +113,15 @@ def _judged(facts: WeightsFacts, option: str, parser: str) -> Iterator[Finding]:
     )
     expected = msg("--{option} {fitting}, for {whose}", option=option, fitting=fitting, whose=whose)
     seen, told = msg("{given}: {harm}", given=given, harm=HARM[option]), {"source": pair.source}
-    fix = msg("pass --{option} {parser}", option=option, parser=parsers[0])
-    yield At(facts.place).warn(expected=expected, seen=seen, fix=fix, evidence=told)
+    repair = with_option(facts, option, parsers[0])
+    yield warn(
+        expected=expected,
+        seen=seen,
+        fix=repair.order,
+        where=repair.where,
+        evidence=told,
+        edits=repair.edits,
+    )
 
 
 def _template(facts: WeightsFacts) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from healthcheck.ascend.hardware import Family
 from healthcheck.ascend.support_matrix import ALIBI, MATRIX, SOFT_CAP, Support, catalogue
-from healthcheck.core.check import At, Findings, NotApplicable, note
+from healthcheck.core.check import At, Findings, NotApplicable, note, warn
 from healthcheck.stages.weights.documents import JsonObject, child, text_of, words
 from healthcheck.stages.weights.facts import WeightsFacts, check
+from healthcheck.stages.weights.repairs import without_option
 from healthcheck.text.messages import Message, msg
 
 _OPTIONS = {
@@ -147,6 +148,11 @@ def _lacking(support: Support, models: frozenset[str], facts: WeightsFacts) -> F
                     option=option,
                     feature=feature,
                 )
-                yield At(facts.place).warn(
-                    expected=expected, seen=seen, fix=msg("leave --{option} out", option=option)
+                repair = without_option(facts, option)
+                yield warn(
+                    expected=expected,
+                    seen=seen,
+                    fix=repair.order,
+                    where=repair.where,
+                    edits=repair.edits,
                 )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 
 from healthcheck.core.check import At, Findings, NotApplicable, fail, needs_network, note, warn
 from healthcheck.stages.weights.documents import JsonObject, child, text_of, words
 from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import Folder, Unreadable, shown
+from healthcheck.stages.weights.repairs import with_option
 from healthcheck.stages.weights.words import some
 from healthcheck.text.messages import msg
 
@@ -115,7 +117,7 @@ def _flag(
             "the flag is not given, and the code that auto_map in {needed} names is needed",
             needed=names,
         )
-        fix = msg("add --trust-remote-code to the server's command line")
+        repair = with_option(facts, "trust-remote-code")
     else:
         report = warn
         seen = msg(
@@ -124,11 +126,15 @@ def _flag(
             vllm=facts.releases()[0].vllm,
             maps=", ".join(maps),
         )
-        fix = msg(
-            "add --trust-remote-code if the weights need their own code; else remove auto_map"
+        added = with_option(facts, "trust-remote-code")
+        order = msg(
+            "{order} if the weights need their own code; else remove auto_map", order=added.order
         )
+        repair = replace(added, order=order, edits=())
     expected = msg("--trust-remote-code, since the weights bring their own code")
-    yield report(expected=expected, seen=seen, fix=fix, where=facts.where)
+    yield report(
+        expected=expected, seen=seen, fix=repair.order, where=repair.where, edits=repair.edits
+    )
 
 
 def _files(facts: WeightsFacts, maps: dict[str, JsonObject]) -> Findings:

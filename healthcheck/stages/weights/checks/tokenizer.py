@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterator
 
 from healthcheck import contract
@@ -32,7 +33,8 @@ OTHERS_TEMPLATES = {"llama.cpp", "lmdeploy", "mindie", "sglang"}
 TURNS = ("user", "assistant", "user", "assistant", "user", "assistant", "user", "assistant", "user")
 """The roles of the evaluation client's stock prompt: four worked examples and the question, no system message."""
 
-
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
+"""The name of a repository on a hub; a path begins with another sign, or has more parts."""
 _HALF = re.compile("[\ud800-\udfff]")
 _AS_A_LIST = "[{'type': 'text'"
 """A list of parts that a template writes as if it were text."""
@@ -267,10 +269,32 @@ def _without(facts: WeightsFacts) -> Findings:
             "chat_template.jinja, chat_template in tokenizer_config.json, or --chat-template in deploy.sh"
         )
         seen = msg("none of them: every chat request would be answered with an error")
-        fix = msg(
+        yield At("tokenizer_config.json").fail(
+            expected=expected, seen=seen, fix=_template_of(facts)
+        )
+
+
+def _template_of(facts: WeightsFacts) -> str:
+    """Where the missing template comes from: the original model's repository, if config.json names it."""
+    repository = _original(facts)
+    if not repository:
+        return msg(
             "take the tokenizer files of the instruction-tuned model, or ship a template with --chat-template"
         )
-        yield At("tokenizer_config.json").fail(expected=expected, seen=seen, fix=fix)
+    folder = shlex.quote(str(facts.weights.folder.path))
+    files = "chat_template.jinja tokenizer_config.json"
+    command = f"hf download {shlex.quote(repository)} {files} --local-dir {folder}"
+    return msg(
+        "copy the template of the original model (a file of these two is enough; if it is a base model, take its "
+        "instruction-tuned one): {command}",
+        command=command,
+    )
+
+
+def _original(facts: WeightsFacts) -> str:
+    """The repository of the original model ("organisation/model"); "" if config.json does not name it."""
+    name = text_of(facts.weights.config.value.get("_name_or_path"))
+    return name if _REPOSITORY.fullmatch(name) else ""
 
 
 def _flagged(facts: WeightsFacts, value: str) -> Template:
