@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -108,9 +110,9 @@ def test_the_core_works_without_them(core: Path, tmp_path: Path) -> None:
 
 
 MISSING = {
-    "probe http://h --client aisbench": "--client needs the extension client, which is not installed here",
-    "verify --url http://h --numerics": "--numerics needs the extension numerics, which is not installed here",
-    "verify --url http://h --features": "--features needs the extension features, which is not installed here",
+    "probe http://h --client aisbench": "unrecognized arguments: --client",
+    "verify --url http://h --numerics": "unrecognized arguments: --numerics",
+    "verify --url http://h --features": "unrecognized arguments: --features",
     "fleet verify jobs.toml --out o": "'fleet' is not one of ",
     "runner --level 1": "'runner' is not one of ",
     "explain runner/port": "there is no check 'runner/port'",
@@ -123,3 +125,52 @@ def test_what_needs_a_missing_one_says_so(core: Path, words: str) -> None:
     ended = alone(core, *words.split())
     assert ended.returncode == 2
     assert MISSING[words] in ended.stderr
+
+
+def _names_of(folder: str) -> dict[str, set[str]]:
+    """The commands, options and check ids that an extension registers."""
+    package = f"healthcheck.extensions.{folder}."
+
+    def of(group: str) -> list[extensions.Extension]:
+        return [each for each in extensions.own(group) if each.module.startswith(package)]
+
+    flags: set[str] = set()
+    for extension in of(extensions.ADDITIONS):
+        for addition in extension.load():  # type: ignore[attr-defined]
+            group = argparse.ArgumentParser().add_argument_group("x")
+            addition.arguments(group)
+            flags |= {flag for action in group._group_actions for flag in action.option_strings}
+    checks = [check for extension in of(extensions.CHECKS) for check in extension.load()]  # type: ignore[attr-defined]
+    return {
+        "commands": {each.name for each in of(extensions.COMMANDS)},
+        "options": flags,
+        "checks": {check.id for check in checks},
+    }
+
+
+FOLDERS = sorted(
+    path.name
+    for path in (ROOT / "healthcheck" / "extensions").iterdir()
+    if (path / "__init__.py").exists()
+)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_nothing_of_an_extension_is_left_without_its_folder(folder: str, tmp_path: Path) -> None:
+    names = _names_of(folder)
+    assert names["commands"], "each has a command"
+    shutil.copytree(
+        ROOT / "healthcheck", tmp_path / "healthcheck", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    shutil.rmtree(tmp_path / "healthcheck" / "extensions" / folder)
+    listed = alone(tmp_path, "--help").stdout
+    assert "    verify " in listed
+    assert [name for name in names["commands"] if f"    {name} " in listed] == []
+    helps = "".join(alone(tmp_path, each, "--help-all").stdout for each in ("verify", "probe"))
+    assert "--until" in helps
+    assert [flag for flag in names["options"] if re.search(rf"{flag}\b(?!-)", helps)] == []
+    explained = alone(tmp_path, "explain").stdout
+    assert "plan/port" in explained
+    assert [check for check in names["checks"] if check in explained] == []
+    assert alone(tmp_path, "doctor").returncode == 0
