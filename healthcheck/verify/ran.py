@@ -23,7 +23,7 @@ def server(recorded: ServerCommand) -> dict[str, JsonValue]:
         if _CONCERNS.match(name)
     }
     return {
-        "engine": recorded.engine,
+        "engine": recorded.engine.name,
         "arguments": list[JsonValue](redacted(recorded.argv, without_secrets)),
         "started_by": recorded.where or UNKNOWN,
         "environment": dict[str, JsonValue](redacted(variables, without_secrets)),

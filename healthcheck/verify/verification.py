@@ -101,8 +101,9 @@ class Verification:
         self._run.provenance["sandbox"] = plan.observed.mode.value if plan else "none"
         if plan and plan.server:
             self._run.provenance["server_command"] = ran.server(plan.server)
-            self._run.server_options = plan.server.options if plan.server.engine == "vllm" else {}
-            if plan.server.engine == "vllm" and not self._run.wants(Stage.SERVICE):
+            catalogued = plan.server.engine.is_catalogued
+            self._run.server_options = plan.server.options if catalogued else {}
+            if catalogued and not self._run.wants(Stage.SERVICE):
                 self._run.note_unchecked_options(submission.stack)
         return submission, plan
 

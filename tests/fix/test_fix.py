@@ -11,6 +11,7 @@ import pytest
 from healthcheck.core.check import fail
 from healthcheck.core.records import CheckResult, Edit, Outcome
 from healthcheck.core.stages import Stage
+from healthcheck.engines import known
 from healthcheck.sandbox.job import EndedBy
 from healthcheck.stages.plan.records import (
     Api,
@@ -39,7 +40,7 @@ def recorded(
     where: str = "", engine: str = "vllm", names: tuple[str, ...] = (), port: int | None = None
 ) -> LaunchPlan:
     server = ServerCommand(
-        engine=engine, api=Api.OPENAI_CHAT, argv=(), command="", env={}, cwd="", foreground=True, model=None, port=port,
+        engine=known.named(engine), api=Api.OPENAI_CHAT, argv=(), command="", env={}, cwd="", foreground=True, model=None, port=port,
         port_source=PortSource(kind=Origin.UNKNOWN, text=""), host=None, where=where, served_names=names,
     )  # fmt: skip
     run = ShellRun(

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from healthcheck.core.records import Outcome
+from healthcheck.engines.base import Grammar
 from healthcheck.stages.plan import facts as plan_facts
-from healthcheck.stages.plan.servers.options import Grammar, parse, vllm_grammar
+from healthcheck.stages.plan.servers.options import parse, vllm_grammar
 from healthcheck.stages.repo.facts import read_submission
 from tests.plan.corpus import case, sh
 from tests.support.plans import judged, write

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.core.records import CheckResult, Level, Outcome
+from healthcheck.engines.vllm import VLLM
 from healthcheck.sandbox.job import EndedBy
 from healthcheck.stages.plan.checks.flags import flags
 from healthcheck.stages.plan.records import (
@@ -28,7 +29,7 @@ from healthcheck.stages.plan.vllm_cli.judgement import judge_flags
 
 def command(*argv: str, **options: str) -> ServerCommand:
     return ServerCommand(
-        engine="vllm", api=Api.OPENAI_CHAT, argv=argv, command=shlex.join(("vllm", "serve", *argv)), env={}, cwd="/r",
+        engine=VLLM, api=Api.OPENAI_CHAT, argv=argv, command=shlex.join(("vllm", "serve", *argv)), env={}, cwd="/r",
         foreground=True, model="/w", port=8000, port_source=PortSource(kind=Origin.OPTION, text="--port"), host=None, where="deploy.sh:3", options=options,
     )  # fmt: skip
 
@@ -347,7 +348,7 @@ def test_another_engine_is_not_judged():
         run=run,
     )
     assert flags.judge(plan).outcome is Outcome.SKIP
-    assert server.engine == "vllm"
+    assert server.engine is VLLM
 
 
 WORDS = ("M", "--port", "8000", "--port=1", "--", "-", "-1", "", " ", "-O", "-O3", "-tp", "--compilation-config.mode",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from healthcheck.core.records import Outcome
+from healthcheck.engines import known
 from healthcheck.sandbox.job import EndedBy
 from healthcheck.stages.plan.checks.engine_installed import engine_installed
 from healthcheck.stages.plan.records import (
@@ -21,7 +22,7 @@ from healthcheck.stages.plan.records import (
 def plan(engine: str, *commands: str) -> LaunchPlan:
     """A launch of an engine that the image does not have, after these commands."""
     server = ServerCommand(
-        engine=engine, api=Api.OPENAI_CHAT, argv=(), command=engine, env={}, cwd="", foreground=True, model=None,
+        engine=known.named(engine), api=Api.OPENAI_CHAT, argv=(), command=engine, env={}, cwd="", foreground=True, model=None,
         port=8000, port_source=PortSource(kind=Origin.OPTION, text=""), host=None,
     )  # fmt: skip
     recorded = tuple(

@@ -21,6 +21,7 @@ import pytest
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import Level, Outcome
+from healthcheck.engines.llama_cpp import LLAMA_CPP
 from healthcheck.sandbox import box
 from healthcheck.sandbox.job import EndedBy, Limits, Mode
 from healthcheck.stages.plan import facts
@@ -340,7 +341,7 @@ def test_without_namespaces_the_same_is_found(
     plan = facts.gather(read_submission(repo), weights, limits=Limits(), sandbox=SANDBOXES[outside])
     assert plan.server is not None, plan.run.stderr
     assert (plan.server.port, plan.server.foreground) == (8000, True)
-    assert plan.server.model == plan.model_path or plan.server.engine == "llama.cpp"
+    assert plan.server.model == plan.model_path or plan.server.engine is LLAMA_CPP
 
 
 @pytest.mark.parametrize(("name", "outside"), alternating(sorted(REAL_PLACES)))

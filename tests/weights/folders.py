@@ -10,6 +10,7 @@ from pathlib import Path
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import CheckResult, Outcome
+from healthcheck.engines import known
 from healthcheck.sandbox.job import EndedBy
 from healthcheck.stages.plan.records import (
     Api,
@@ -138,7 +139,7 @@ def plan(
     """A launch plan as the plan stage records it, with these options of the server, which serves `model`."""
     named = {name.replace("_", "-"): value for name, value in options.items()}
     server = ServerCommand(
-        engine=engine, api=Api.OPENAI_CHAT, argv=(), command="vllm serve", cwd=root,
+        engine=known.named(engine), api=Api.OPENAI_CHAT, argv=(), command="vllm serve", cwd=root,
         env={"ASCEND_RT_VISIBLE_DEVICES": devices, **(environment or {})}, foreground=True,
         model=model or model_path, port=8000, port_source=PortSource(kind=Origin.DEFAULT, text="default"), host="0.0.0.0", where="deploy.sh:2", options=named,
     )  # fmt: skip

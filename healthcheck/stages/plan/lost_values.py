@@ -71,7 +71,7 @@ def findings(plan: LaunchPlan, check: str) -> Iterator[Finding]:
 
 def _empty_options(plan: LaunchPlan, server: ServerCommand) -> Iterator[tuple[str, str]]:
     """The options that have no value, or 0, where the engine refuses that."""
-    for problem in problems_of(server, plan.stack) if server.engine == "vllm" else ():
+    for problem in problems_of(server, plan.stack) if server.engine.is_catalogued else ():
         given = server.option(_spellings(plan, problem.flag)[-1]) or ""
         if (
             problem.flag

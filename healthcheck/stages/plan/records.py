@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from healthcheck.engines.base import Api, Engine
 from healthcheck.sandbox.job import EndedBy, Mode
 
 SETTINGS = "adapter.toml"
@@ -34,17 +35,6 @@ class RecordedCommand:
     alive: bool = False
     serves: bool = False
     texts: Mapping[str, str] = field(default_factory=dict)
-
-
-class Api(enum.Enum):
-    """The API of a server. HEADLESS has no HTTP server; OPENAI_OTHER has other routes than chat."""
-
-    OPENAI_CHAT = "openai-chat"
-    OPENAI_OTHER = "openai-other"
-    DEMO = "demo"
-    EMBEDDING = "embedding"
-    HEADLESS = "headless"
-    UNKNOWN = "unknown"
 
 
 class Origin(enum.Enum):
@@ -126,7 +116,7 @@ class ServerCommand:
     """One recorded launch of a model server.
 
     Attributes:
-        engine: the name of a row of `servers.engines`, or "unknown".
+        engine: what the kit knows of the engine.
         argv: the arguments of the engine, after `vllm serve` or `python -m module`.
         command: the command as a person would type it.
         foreground: deploy.sh keeps running while the server runs.
@@ -151,7 +141,7 @@ class ServerCommand:
             and with dashes for underscores; "" for a bare switch, the last value of a repeated option.
     """
 
-    engine: str
+    engine: Engine
     api: Api
     argv: tuple[str, ...]
     command: str

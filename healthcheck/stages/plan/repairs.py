@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from healthcheck import contract
+from healthcheck.engines.base import EVERYWHERE
 from healthcheck.stages.plan import calls, requested
 from healthcheck.stages.plan.dry_run.stubs import programs
 from healthcheck.stages.plan.image import (
@@ -28,16 +29,12 @@ from healthcheck.stages.plan.script.arguments import Arguments, Edits
 from healthcheck.stages.plan.script.causes import Cause
 from healthcheck.stages.plan.script.sourced import Overwriting, without_variable
 from healthcheck.stages.plan.script.stderr import Complaint, Need
-from healthcheck.stages.plan.servers.engines import EVERYWHERE
 from healthcheck.stages.plan.servers.options import vllm_grammar
 from healthcheck.stages.repo import packages
 from healthcheck.stages.repo.bashisms import IN_BASH
 from healthcheck.text.did_you_mean import hint
 from healthcheck.text.messages import msg
 
-_PORT_OPTIONS = {"lmdeploy": "--server-port"}
-_HOST_OPTIONS = {"lmdeploy": "--server-name"}
-_NAME_OPTIONS = {"llama.cpp": "--alias", "lmdeploy": "--model-name"}
 _CANN = "/usr/local/Ascend/ascend-toolkit"
 """The place of CANN in the official vllm-ascend image. Source: its Dockerfile."""
 BASH_ONLY = {"source", "[["}
@@ -69,77 +66,50 @@ _ENVIRONMENT = re.compile(
 
 def port(server: ServerCommand) -> str:
     """How to make this engine listen on the required port."""
-    if server.engine == "mindie":
-        return msg(
-            'set "port" to {port} in ServerConfig of MindIE\'s config.json', port=contract.PORT
-        )
-    if server.option("uds") is not None:
+    if server.engine.settings_file is None and server.option("uds") is not None:
         return msg("remove --uds")
     if _in_python(server):
         return msg("write port={port} where the Python program starts it", port=contract.PORT)
-    if server.engine == "proxy":
-        return msg("have it listen on {port} in its configuration", port=contract.PORT)
-    if server.engine == "gunicorn":
-        return msg("pass --bind {everywhere}:{port}", everywhere=EVERYWHERE, port=contract.PORT)
-    return msg(
-        "pass {option} {port}",
-        option=_PORT_OPTIONS.get(server.engine, "--port"),
-        port=contract.PORT,
-    )
+    return server.engine.port_repair(contract.PORT)
 
 
 def host(server: ServerCommand) -> str:
     """How to make this engine listen on every interface."""
-    if server.engine == "mindie":
-        return msg(
-            'set "ipAddress" to "{everywhere}" and "allowAllZeroIpListening" to true in MindIE\'s config.json',
-            everywhere=EVERYWHERE,
-        )
     if _in_python(server):
         return msg(
             'write host="{everywhere}" where the Python program starts it', everywhere=EVERYWHERE
         )
-    if server.engine == "gunicorn":
-        return msg(
-            "pass --bind {everywhere}:{port}",
-            everywhere=EVERYWHERE,
-            port=server.port or contract.PORT,
-        )
-    return msg(
-        "pass {option} {address}",
-        option=_HOST_OPTIONS.get(server.engine, "--host"),
-        address=EVERYWHERE,
-    )
+    return server.engine.host_repair(server.port or contract.PORT)
 
 
 def name(server: ServerCommand, option: str, model_path: str) -> str:
     """How to serve the model under the name that is asked for; `option` is the option that sets another name."""
-    spelled = f"--{option}" if option else _NAME_OPTIONS.get(server.engine, "--served-model-name")
+    engine = server.engine
+    spelled = f"--{option}" if option else engine.options.name
     if own := contract.service().requested(""):
-        if server.engine == "mindie":
-            return msg('set "modelName" to {name} in MindIE\'s config.json', name=own)
-        return msg("pass {option} {name}", option=spelled, name=own)
-    if server.engine == "mindie":
-        return msg('set "modelName" to the value of MODEL_PATH in MindIE\'s config.json')
-    if server.engine in {"vllm", "sglang", "lmdeploy"} and option and model_path in server.argv:
+        return engine.name_repair(spelled, own)
+    if option and engine.serving.named_by_path and model_path in server.argv:
         return msg("remove --{option} and its value", option=option)
-    given = msg('pass {spelled} "$MODEL_PATH"', spelled=spelled)
-    if option or server.engine not in {"vllm", "sglang"}:
+    given = engine.path_as_name_repair(spelled)
+    if option or not engine.options.name_the_model:
         return given
     return msg('serve "$MODEL_PATH" itself, or {given}', given=given)
 
 
 def port_edits(plan: LaunchPlan, server: ServerCommand) -> Edits:
     """Have the option of the port name the service's port; append it if the engine's own default counts."""
-    option = _PORT_OPTIONS.get(server.engine, "--port")
     return _option_edits(
-        plan, server, option, str(contract.PORT), server.port_source.kind is Origin.DEFAULT
+        plan,
+        server,
+        server.engine.options.port,
+        str(contract.PORT),
+        server.port_source.kind is Origin.DEFAULT,
     )
 
 
 def host_edits(plan: LaunchPlan, server: ServerCommand) -> Edits:
     """Have the server listen on every address."""
-    option = _HOST_OPTIONS.get(server.engine, "--host")
+    option = server.engine.options.host
     return _option_edits(plan, server, option, EVERYWHERE, append=server.option(option) is None)
 
 
@@ -147,11 +117,8 @@ def _option_edits(
     plan: LaunchPlan, server: ServerCommand, option: str, value: str, append: bool
 ) -> Edits:
     arguments = Arguments.of(plan.script, server)
-    if (
-        _in_python(server)
-        or server.engine in {"mindie", "proxy", "gunicorn"}
-        or server.option("uds") is not None
-    ):
+    set_elsewhere = not server.engine.options.port
+    if _in_python(server) or set_elsewhere or server.option("uds") is not None:
         return ()
     at, given = arguments.option(option), server.option(option)
     if at is not None and given:
@@ -165,7 +132,7 @@ def _option_edits(
 
 def name_edits(plan: LaunchPlan, server: ServerCommand, option: str) -> Edits:
     """Remove the option of another name, if the engine then serves the model under its path."""
-    by_path = server.engine in {"vllm", "sglang", "lmdeploy"} and plan.model_path in server.argv
+    by_path = server.engine.serving.named_by_path and plan.model_path in server.argv
     if contract.service().requested("") or not option or not by_path:
         return ()
     return without_option(plan, server, option)
@@ -182,12 +149,8 @@ def model_edits(plan: LaunchPlan, server: ServerCommand, overwritten: Overwritin
         edits = without_variable(plan, contract.MODEL_PATH_VARIABLE)
         places = [(edit.file, edit.line) for edit in edits]
         return edits if places == [(overwritten.file, overwritten.line)] else ()
-    if server.engine not in {"vllm", "sglang"} or server.env.get(
-        contract.MODEL_PATH_VARIABLE
-    ) not in {
-        None,
-        plan.model_path,
-    }:
+    given = server.env.get(contract.MODEL_PATH_VARIABLE)
+    if not server.engine.options.name_the_model or given not in {None, plan.model_path}:
         return ()
     arguments, quoted = Arguments.of(plan.script, server), f'"${contract.MODEL_PATH_VARIABLE}"'
     for option in ("--model", "--model-path"):
@@ -206,7 +169,7 @@ def without_option(plan: LaunchPlan, server: ServerCommand, option: str) -> Edit
     if at is None:
         return ()
     grammar, values = vllm_grammar(), arguments.values_after(at)
-    many = server.engine == "vllm" and name in grammar.many
+    many = server.engine.is_catalogued and name in grammar.many
     if many and values > 1 and name != "served-model-name":
         return ()  # the weights may be among its values
     return arguments.removed(at, values if many else min(values, 1), many=many)
@@ -214,9 +177,7 @@ def without_option(plan: LaunchPlan, server: ServerCommand, option: str) -> Edit
 
 def no_tls(server: ServerCommand) -> str:
     """How to make this engine answer plain HTTP."""
-    if server.engine == "mindie":
-        return msg('set "httpsEnabled" to false in ServerConfig of MindIE\'s config.json')
-    return msg("remove --ssl-certfile and --ssl-keyfile")
+    return server.engine.no_tls_repair()
 
 
 def line_ends(*files: str) -> str:

@@ -13,6 +13,8 @@ from healthcheck.ascend.hardware import Npu
 from healthcheck.core import check as declaring
 from healthcheck.core.check import NotApplicable
 from healthcheck.core.stages import Stage
+from healthcheck.engines.base import Engine
+from healthcheck.engines.unrecognised import NO_SERVER
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.servers.fronts.route import answering
 from healthcheck.stages.plan.servers.options import UNRESOLVED
@@ -325,9 +327,9 @@ class WeightsFacts:
         return next(iter(answering(self.plan)), None) if self.plan else None
 
     @property
-    def engine(self) -> str:
-        """The engine of the plan, "" if it is unknown."""
-        return self.server.engine if self.server else ""
+    def engine(self) -> Engine:
+        """The engine of the plan's server."""
+        return self.server.engine if self.server else NO_SERVER
 
     @property
     def where(self) -> str:

@@ -24,7 +24,7 @@ _OF_GPUS = frozenset({"awq", "gptq", "bitsandbytes", "mxfp4"})
 
 def judge_quantization(facts: WeightsFacts, load: Load) -> Findings:
     """Findings for the weights' method and the option --quantization; none for SGLang, which has other methods."""
-    if facts.engine == "sglang":
+    if not facts.engine.loading.as_vllm:
         return
     packed = next(
         (tensor.name for tensor in facts.weights.tensors if _PACKED.search(tensor.name)), ""
@@ -80,7 +80,7 @@ def judge_quantization(facts: WeightsFacts, load: Load) -> Findings:
         and not fp8_beside_schemes(facts)
     ):
         yield _not_loaded(facts, load)
-    elif load.quantization == MODELSLIM and facts.engine == "vllm" and not flag:
+    elif load.quantization == MODELSLIM and facts.engine.loading.by_vllm_ascend and not flag:
         yield from _not_told(facts, load)
 
 
@@ -131,7 +131,7 @@ def _not_loaded(facts: WeightsFacts, load: Load) -> Finding:
     takers = [
         each.vllm_ascend for each in schemes.registries() if load.quantization in each.methods
     ]
-    never = facts.engine == "vllm" and load.quantization in _OF_GPUS
+    never = facts.engine.loading.by_vllm_ascend and load.quantization in _OF_GPUS
     first = msg("; {takers} is the first that does", takers=takers[-1]) if takers else ""
     later = (
         msg("; no release up to {newest} does", newest=stacks.rows()[0].vllm_ascend)

@@ -71,7 +71,7 @@ def with_option(facts: WeightsFacts, option: str, value: str = "") -> Repair:
         return _in_settings(adapter_toml.passed(plan, option, value))
     edits = _in_scripts(facts, lambda each: _revalued(each, facts.server, option, value))
     edits = edits or _of_variable(facts, option, value) or _in_config(facts, option, value)
-    if not edits and facts.engine == "vllm" and facts.option(option) is None:
+    if not edits and facts.engine.is_catalogued and facts.option(option) is None:
         edits = _in_scripts(facts, lambda each: each.appended(words))
     return _repair(facts, edits, msg("pass {wanted}", wanted=words), option)
 
@@ -197,7 +197,7 @@ def _in_scripts(facts: WeightsFacts, change: Callable[[Arguments], Edits]) -> Ed
 
 def _index(given: Arguments, server: ServerCommand | None, option: str) -> int | None:
     """The index of the only argument that gives an option, by any of its names."""
-    if server is not None and server.engine == "vllm":
+    if server is not None and server.engine.is_catalogued:
         grammar = vllm_grammar()
         named = [at for at, word in enumerate(given.argv) if option_name(word, grammar) == option]
         return named[0] if len(named) == 1 else None

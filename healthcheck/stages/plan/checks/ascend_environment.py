@@ -94,7 +94,7 @@ def ascend_environment(plan: LaunchPlan) -> Findings:
         return
     for name, use in _PATHS.items():
         yield from _replaced(plan, server, name, use)
-    if server.engine == "vllm":
+    if server.engine.loading.by_vllm_ascend:
         yield from _without_platform(plan, server)
         yield from _devices_of_a_gpu(plan, server)
         yield from _unread(plan, server)

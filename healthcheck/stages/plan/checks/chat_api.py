@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable, check, fail, unsettled, warn
+from healthcheck.engines.base import Api
 from healthcheck.stages.plan import repairs
-from healthcheck.stages.plan.records import Api, LaunchPlan, ServerCommand
-from healthcheck.stages.plan.servers.engines import WEB_SERVERS
+from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.servers.options import tokens
 from healthcheck.stages.plan.servers.served import SETTLED_LATER, STARTED, line_of, served
 from healthcheck.text.messages import msg
@@ -80,7 +80,7 @@ def chat_api(plan: LaunchPlan) -> Findings:
     elif server.api is Api.UNKNOWN:
         seen = msg(
             "which routes {engine} offers is unknown: {command}",
-            engine=server.engine,
+            engine=server.engine.name,
             command=server.command,
         )
         yield unsettled(expected=expected, seen=seen, fix=SETTLED_LATER, where=server.where)
@@ -110,9 +110,9 @@ def _server_behind(plan: LaunchPlan, server: ServerCommand) -> ServerCommand | N
 
     The stubs read the routes of a program, and not what it does with a request.
     """
-    if server.engine not in WEB_SERVERS:
+    if not server.engine.web_server:
         return None
-    return next((other for other in plan.servers if other.engine not in WEB_SERVERS), None)
+    return next((other for other in plan.servers if not other.engine.web_server), None)
 
 
 def _refused_requests(plan: LaunchPlan, server: ServerCommand) -> Findings:

@@ -6,16 +6,14 @@ import math
 from dataclasses import dataclass
 
 from healthcheck.core.check import Findings, check, fail
+from healthcheck.engines.vllm import DEFAULT_SHARE
 from healthcheck.stages.plan.commands import command_text
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.script import trace
 from healthcheck.stages.plan.servers.served import STARTED
 from healthcheck.text.messages import joined, msg
 
-DEFAULT_SHARE = 0.9
-"""vLLM's default for gpu-memory-utilization before 0.23; 0.92 since (source: its argument parser)."""
 _ROUNDING = 1e-6
-_SHARE_OPTIONS = ("gpu-memory-utilization", "device-memory-utilization")
 _SIZE_OPTIONS = ("tensor-parallel-size", "pipeline-parallel-size", "prefill-context-parallel-size")
 _PLACED_OTHERWISE = (
     "data-parallel-rank", "data-parallel-start-rank", "node-rank", "headless", "kv-cache-memory-bytes",
@@ -122,11 +120,10 @@ def _share(server: ServerCommand) -> float | None:
     ray = server.option("distributed-executor-backend") == "ray"
     ranked = any(name.startswith("VLLM_DP_") for name in server.env)
     otherwise = ray or ranked or any(server.option(name) is not None for name in _PLACED_OTHERWISE)
-    if server.engine != "vllm" or not server.foreground or server.unread_config or otherwise:
+    options = server.engine.memory.share_options if server.engine.memory else ()
+    if not options or not server.foreground or server.unread_config or otherwise:
         return None
-    given = next(
-        (text for name in _SHARE_OPTIONS if (text := server.option(name)) is not None), None
-    )
+    given = next((text for name in options if (text := server.option(name)) is not None), None)
     try:
         share = DEFAULT_SHARE if given is None else float(given)
     except ValueError:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, note, warn
 from healthcheck.core.records import Finding
+from healthcheck.engines.base import Engine
+from healthcheck.engines.known import LAUNCHES
 from healthcheck.stages.plan import requested
 from healthcheck.stages.plan.image import STUBS
 from healthcheck.stages.plan.records import LaunchPlan, RecordedCommand, ServerCommand
 from healthcheck.text.messages import msg
 
-_PACKAGES = {
-    "sglang": "sglang", "lmdeploy": "lmdeploy", "llama.cpp": "llama-cpp-python", "mindie": "", "swift": "ms-swift",
-    "xinference-local": "xinference", "llamafactory": "llamafactory",
-}  # fmt: skip
-"""Engines and programs missing from the vllm-ascend image, with their PyPI package ("" if there is none)."""
-_MODULES = {"llamafactory": "llama_factory"}
+_PACKAGES = {"xinference-local": "xinference"}
+"""The PyPI packages of programs that start an unrecognised engine."""
+_ENGINES = {
+    launch.engine.name: launch.engine for launch in LAUNCHES if launch.engine.package is not None
+}
+"""The engines that the vllm-ascend image lacks, by name."""
 _PROGRAMS = frozenset(STUBS["server.sh"]) - {"transformers"}
 """Other servers that the image lacks, of unknown engines."""
 _RUNNERS = frozenset({"uv", "uvx", "poetry", "pipenv"})
@@ -56,23 +58,23 @@ def engine_installed(plan: LaunchPlan) -> Findings:
         runners = {
             each.program: each for each in reversed(plan.commands) if _runs_others(each, plan)
         }
-        runs = {name: (" ".join(each.argv), each.where) for name, each in runners.items()}
-        servers = {
-            name: each for each in reversed(plan.servers) if (name := _missing_in_the_image(each))
+        missing = {
+            name: _Missing(name=name, command=" ".join(each.argv), where=each.where)
+            for name, each in runners.items()
         }
-        runs |= {name: (each.command, each.where) for name, each in servers.items()}
-        for name, (command, where) in runs.items():
-            names = {
-                (_PACKAGES.get(name) or name).replace("-", "_"),
-                name.replace(".", "_"),
-                _MODULES.get(name, name),
-            }
-            if not names & requested.packages(others):
-                yield _not_installed(name, command, where)
-    if plan.server and plan.server.engine in {"sglang", "lmdeploy", "llama.cpp"}:
+        servers = (found for each in reversed(plan.servers) if (found := _missing_in_image(each)))
+        missing |= {each.name: each for each in servers}
+        for each in missing.values():
+            if not each.modules & requested.packages(others):
+                yield _not_installed(each)
+    if (
+        plan.server
+        and plan.server.engine.options.decide_port
+        and not plan.server.engine.is_catalogued
+    ):
         seen = msg(
             "the options of {engine} were not checked: the kit has a catalogue only for vLLM",
-            engine=plan.server.engine,
+            engine=plan.server.engine.name,
         )
         yield note(seen, where=plan.server.where)
 
@@ -84,22 +86,53 @@ def _runs_others(command: RecordedCommand, plan: LaunchPlan) -> bool:
     return command.program in _RUNNERS and works and not looks
 
 
-def _missing_in_the_image(server: ServerCommand) -> str:
-    """The engine, or the program of an unknown engine; "" if the image has it."""
-    program = server.command.partition(" ")[0]
-    of_a_program = server.engine in {"proxy", "unknown"} and program in _PROGRAMS
-    return server.engine if server.engine in _PACKAGES else program if of_a_program else ""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Missing:
+    """An engine or a program that runs, and that the image lacks.
+
+    Attributes:
+        package: the PyPI package, "" if none is known. `module`: its module, if it is not named like the package.
+    """
+
+    name: str
+    command: str
+    where: str
+    package: str = ""
+    module: str = ""
+
+    @property
+    def modules(self) -> set[str]:
+        """The names under which an installation may have it."""
+        package = (self.package or self.name).replace("-", "_")
+        return {package, self.name.replace(".", "_"), self.module or self.name}
 
 
-def _not_installed(name: str, command: str, where: str) -> Finding:
-    package = _PACKAGES.get(name, "")
+def _missing_in_image(server: ServerCommand) -> _Missing | None:
+    """The engine, or the program of an unknown engine; None if the image has it."""
+    engine, program = server.engine, server.command.partition(" ")[0]
+    if engine.of_many_programs and program in _PROGRAMS:
+        by_program = Engine(name=program, package=_PACKAGES.get(program, ""))
+        engine = _ENGINES.get(program, by_program)
+    if engine.package is None:
+        return None
+    return _Missing(
+        name=engine.name,
+        command=server.command,
+        where=server.where,
+        package=engine.package,
+        module=engine.module,
+    )
+
+
+def _not_installed(missing: _Missing) -> Finding:
+    package = missing.package
     also = msg(", and name {package} in requirements.txt", package=package) if package else ""
     expected = msg("a program that the image has, or that requirements.txt or deploy.sh installs")
     seen = msg(
         "{name} is started and nothing installs it: {quoted}; the official vllm-ascend image has "
         "vLLM and not this (that the service uses this image is inferred)",
-        name=name,
-        quoted=command,
+        name=missing.name,
+        quoted=missing.command,
     )
     fix = msg("install it in deploy.sh") + also + msg(", or: {launch}", launch=contract.LAUNCH)
-    return warn(expected=expected, seen=seen, fix=fix, where=where)
+    return warn(expected=expected, seen=seen, fix=fix, where=missing.where)

@@ -78,7 +78,7 @@ def engine_variables(plan: LaunchPlan) -> Findings:
     ```
     """
     server = plan.server
-    if server is None or server.engine != "vllm":
+    if server is None or not server.engine.is_catalogued:
         raise NotApplicable(msg("the server is not vLLM"))
     row = stacks.row(plan.stack or stacks.DEFAULT)
     chosen = around(row.vllm[0])[0]

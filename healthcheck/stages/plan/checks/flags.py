@@ -48,9 +48,10 @@ def flags(plan: LaunchPlan) -> Findings:
     ```
     """
     server = plan.server
-    if server is None or server.engine != "vllm":
+    if server is None or not server.engine.is_catalogued:
         other = server and msg(
-            "the server is {engine}, not vLLM: its options were not judged", engine=server.engine
+            "the server is {engine}, not vLLM: its options were not judged",
+            engine=server.engine.name,
         )
         raise NotApplicable(other or msg("no server is started"))
     if server.config_problem:

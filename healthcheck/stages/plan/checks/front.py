@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable, check, fail, unsettled, warn
 from healthcheck.core.records import Finding
+from healthcheck.engines.base import FrontKind
 from healthcheck.stages.plan.commands import quoted
 from healthcheck.stages.plan.records import Front, LaunchPlan, ServerCommand, Target
 from healthcheck.stages.plan.servers.fronts.route import End, Route, routes
@@ -15,7 +16,6 @@ from healthcheck.text.messages import joined, msg
 
 _EXPECTED = msg("a front that passes each chat to a model server of this launch")
 _MOST_NAMES = 8
-_CHAT_AT_ONE_PATH = {"vllm", "sglang", "lmdeploy", "llama.cpp"}
 
 
 @check(
@@ -127,7 +127,7 @@ def _judged(
 ) -> Iterator[Finding]:
     """Findings about the routes; those that nginx skips are warnings while another one leads to a server."""
     reached = [route for route in found if route.server is not None]
-    yield from _refused_behind(reached, known)
+    yield from _refused_behind(reached, server, known)
     unknown = [route for route in found if route.end is End.UNKNOWN]
     for route in unknown[:1]:
         reason = route.target.unknown or msg("it depends on the machine of the service")
@@ -139,7 +139,7 @@ def _judged(
         if route.end is End.NO_HOST:
             host = route.target.host
             seen = msg("nothing defines the host {host}", host=quoted(host))
-            if known.kind == "nginx":
+            if server.engine.front is FrontKind.NGINX:
                 seen = msg(
                     "nginx does not start: host not found in upstream {host}", host=quoted(host)
                 )
@@ -150,13 +150,15 @@ def _judged(
             seen = msg(
                 "no server of this launch listens on {address}", address=_address(route.target)
             )
-            say = warn if reached and known.kind == "nginx" else fail
+            say = warn if reached and server.engine.front is FrontKind.NGINX else fail
             yield say(
                 expected=_EXPECTED, seen=seen, fix=_right_address(plan, route.target), where=where
             )
 
 
-def _refused_behind(reached: list[Route], known: Front) -> Iterator[Finding]:
+def _refused_behind(
+    reached: list[Route], front_server: ServerCommand, known: Front
+) -> Iterator[Finding]:
     """Why the servers at the end of the routes refuse the front's requests, each reason once."""
     paths: set[str] = set()
     for route in reached:
@@ -165,11 +167,11 @@ def _refused_behind(reached: list[Route], known: Front) -> Iterator[Finding]:
             continue
         if (
             target.path != contract.CHAT_PATH
-            and server.engine in _CHAT_AT_ONE_PATH
+            and server.engine.serving.chat_at_one_path
             and target.path not in paths
         ):
             paths.add(target.path)
-            yield _other_path(target, known)
+            yield _other_path(target, front_server, known)
         if target.tls and not server.option("ssl-certfile"):
             seen = msg(
                 "it expects TLS at {address}, which speaks plain HTTP: {command}",
@@ -197,19 +199,20 @@ def _refused_behind(reached: list[Route], known: Front) -> Iterator[Finding]:
             )
 
 
-def _other_path(target: Target, known: Front) -> Finding:
+def _other_path(target: Target, front_server: ServerCommand, known: Front) -> Finding:
     seen = msg(
         "a chat arrives at {address} as {path}, which the server does not have",
         address=_address(target),
         path=target.path,
     )
-    if known.kind == "litellm":
+    by_litellm = front_server.engine.front is FrontKind.LITELLM
+    if by_litellm:
         fix = msg("write api_base: {url}", url=f"http://{_address(target)}/v1")
     else:
         fix = msg(
             "end the address of proxy_pass after its host and port, without a slash: nginx then keeps the path"
         )
-    where = target.where if known.kind == "litellm" else known.where
+    where = target.where if by_litellm else known.where
     return fail(expected=_EXPECTED, seen=seen, fix=fix, where=where)
 
 

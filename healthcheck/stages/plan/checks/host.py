@@ -9,18 +9,22 @@ import socket
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, warn
+from healthcheck.engines.base import LOOPBACK
 from healthcheck.sandbox.protocol import ADDRESS, HOST_NAME
 from healthcheck.stages.plan import repairs
 from healthcheck.stages.plan.commands import NAME_CHARACTERS
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.script import deploy_sh
-from healthcheck.stages.plan.servers.engines import LOOPBACK, is_fixed_address
 from healthcheck.stages.plan.servers.options import UNRESOLVED
-from healthcheck.stages.plan.servers.served import STARTED, line_of, served, unresolved
+from healthcheck.stages.plan.servers.served import (
+    STARTED,
+    is_fixed_address,
+    line_of,
+    served,
+    unresolved,
+)
 from healthcheck.text.messages import msg
 
-_BIND_AS_GIVEN = {"vllm", "sglang"}
-"""Engines that pass --host to the socket unchanged."""
 _LOOPBACK_NAME = re.compile(
     r"(?:ip6-)?(?:localhost[46]?|loopback)(?:\.localdomain[46]?)?|.+\.localhost"
 )
@@ -64,7 +68,7 @@ def host(plan: LaunchPlan) -> Findings:
     say, where = warn, line_of(plan, server.host)
     if _is_loopback(server.host.strip().lower()):
         explicit = any(server.option(name) for name in ("host", "server-name", "hostname", "bind"))
-        default = "" if explicit else msg(", the default of {engine}", engine=server.engine)
+        default = "" if explicit else msg(", the default of {engine}", engine=server.engine.name)
         expected = msg("an address that is reachable from outside, such as 0.0.0.0")
         seen = msg(
             "{host}{value}: {quoted}", host=server.host, value=default, quoted=server.command
@@ -113,7 +117,7 @@ def _is_found_out(plan: LaunchPlan, host: str) -> bool:
 def _is_unknown_name(server: ServerCommand) -> bool:
     """Whether the host is the name of a particular machine; to a socket, an address in brackets is a name."""
     name = (server.host or "").strip()
-    if not name or UNRESOLVED in name or server.engine not in _BIND_AS_GIVEN:
+    if not name or UNRESOLVED in name or not server.engine.serving.binds_host_as_given:
         return False
     for is_address in (
         socket.inet_aton,

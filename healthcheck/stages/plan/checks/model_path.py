@@ -77,22 +77,18 @@ def model_path(plan: LaunchPlan) -> Findings:
         yield fail(expected=expected, seen=seen, fix=fix, where=where, edits=edits)
     found = list(_wrong_model(plan, server, models))
     yield from found
-    # Source for vLLM: GGUFModelLoader._prepare_weights (vllm/model_executor/model_loader/gguf_loader.py).
-    of_one_file = server.engine == "llama.cpp" or (
-        server.engine == "vllm" and server.option("load-format") == "gguf"
-    )
-    if not found and of_one_file and plan.model_path in models:
-        expected = msg("one .gguf file as the model of {engine}", engine=server.engine)
+    if not found and server.engine.wants_gguf_file(server.options) and plan.model_path in models:
+        expected = msg("one .gguf file as the model of {engine}", engine=server.engine.name)
         seen = msg("the folder of the weights: {quoted}", quoted=server.command)
         fix = msg(
             'name the file, --model "$MODEL_PATH/NAME.gguf", or serve weights of another format with vLLM'
         )
-        if server.engine == "vllm":
+        if server.engine.loading.load_format_of_gguf:
             fix = msg(
                 'remove --load-format and its value, unless they are one file: vllm serve "$MODEL_PATH/NAME.gguf"'
             )
         yield fail(expected=expected, seen=seen, fix=fix, where=line_of(plan, "MODEL_PATH"))
-    if not found and server.engine == "vllm":
+    if not found and server.engine.is_catalogued:
         yield from _quotes(plan)
     refusal = next(
         (line for line in plan.run.stderr.splitlines() if refused_weights(plan, line)), ""
@@ -139,7 +135,7 @@ def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> 
         where = overwritten.where if overwritten else line_of(plan, *written)
         fix = "" if edits else fix
         yield fail(expected=expected, seen=seen, fix=fix, where=where, edits=edits)
-    elif model != plan.model_path and server.engine != "llama.cpp":
+    elif model != plan.model_path and not server.engine.loading.one_gguf_file:
         fix = msg("{fix}, unless the weights are uploaded in that subfolder", fix=fix)
         expected = msg("the weights in $MODEL_PATH itself")
         yield warn(expected=expected, seen=seen, fix=fix, where=line_of(plan, "MODEL_PATH"))
@@ -175,7 +171,7 @@ def _naming(
         return msg(
             "leave MODEL_PATH as the service sets it; here it became {given}", given=quoted(given)
         )
-    if server.engine == "mindie":
+    if server.engine.settings_file:
         return msg(
             "set {key} to the value of MODEL_PATH in MindIE's config.json", key='"modelWeightPath"'
         )

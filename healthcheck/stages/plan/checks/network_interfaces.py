@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.core.records import Finding
+from healthcheck.engines.base import EVERYWHERE, LOOPBACK
 from healthcheck.sandbox.protocol import ADDRESS, HOST_NAME
 from healthcheck.stages.plan.commands import NAME_CHARACTERS
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.script import deploy_sh
-from healthcheck.stages.plan.servers.engines import EVERYWHERE, LOOPBACK
 from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.plan.servers.served import STARTED, line_of
 from healthcheck.text.messages import joined, msg
@@ -199,7 +199,8 @@ def _rank(server: ServerCommand, setting: _Setting, value: str) -> _Rank:
         Use.FOR_SEVERAL_NPUS: processes is not None and processes > 1,
     }[setting.use]
     plausible = setting.interface and _may_exist(setting, value)
-    return _Rank.FAIL if certain and not plausible and server.engine == "vllm" else _Rank.WARN
+    needed = certain and server.engine.serving.needs_interfaces
+    return _Rank.FAIL if needed and not plausible else _Rank.WARN
 
 
 def _processes(server: ServerCommand) -> int | None:

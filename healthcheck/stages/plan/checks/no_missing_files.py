@@ -20,7 +20,6 @@ from healthcheck.stages.plan.unmet_needs import EXPECTED
 from healthcheck.system.processes import shortened
 from healthcheck.text.messages import msg
 
-_VLLM_OPENS = {"VLLM_LOGGING_CONFIG_PATH"}
 _MEDIA = "allowed-local-media-path"
 _DRAFT = msg(
     "ship the draft model with the weights and name its path, or leave --speculative-config out"
@@ -113,11 +112,10 @@ def _in_the_weights(plan: LaunchPlan, cause: Misnamed, spelled: str, name: str) 
 
 def _missing_variable_files(plan: LaunchPlan) -> Iterator[Finding]:
     servers = [server for server in plan.servers if server.foreground]
-    for setting, engine in dict.fromkeys(
-        (each, s.engine) for s in servers for each in s.missing_variables
-    ):
+    engines = {(each, s.engine.name): s.engine for s in servers for each in s.missing_variables}
+    for (setting, _), engine in engines.items():
         name, _, value = setting.partition("=")
-        opened = engine == "vllm" and name in _VLLM_OPENS and not is_in_the_image(value)
+        opened = name in engine.options.opened and not is_in_the_image(value)
         say = fail if opened else warn
         shown = shortened(setting, NAME_CHARACTERS)
         seen = msg("{setting}: there is no such file when the server starts", setting=shown)

@@ -21,17 +21,6 @@ _EXPECTED_CODE = msg("Python code from the repository, requirements.txt or the i
 _ON_THE_PATH = msg('before the server: export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"')
 
 _OF_SRC = 'packages=find_packages("src"), package_dir={"": "src"},'
-_OF_OPTIONS = {
-    "load-format": {
-        "fastsafetensors": "fastsafetensors",
-        "runai_streamer": "runai_model_streamer",
-        "instanttensor": "instanttensor",
-        "tensorizer": "tensorizer",
-    },
-    "kv-transfer-config": {"NixlConnector": "nixl"},
-}
-"""Packages that values of vLLM's options need and the image lacks: extras in vLLM's setup.py (0.23.0), and
-requirements/kv_connectors.txt; none is in a Dockerfile of vllm-ascend up to 0.30.0rc2."""
 
 
 @check(
@@ -68,10 +57,10 @@ def no_missing_modules(plan: LaunchPlan) -> Findings:
 
 def _missing_packages(plan: LaunchPlan) -> Iterator[Finding]:
     server = plan.server
-    if server is None or server.engine != "vllm":
+    if server is None:
         return
     for name, given in server.options.items():
-        needed = _OF_OPTIONS.get(name.partition(".")[0], {})
+        needed = server.engine.options.packages.get(name.partition(".")[0], {})
         for value, package in (
             (value, package) for value, package in needed.items() if value in given
         ):

@@ -9,11 +9,12 @@ from urllib.parse import urlsplit
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable, check, fail, unsettled
+from healthcheck.engines.base import Grammar
 from healthcheck.sandbox.protocol import ADDRESS
 from healthcheck.stages.plan.commands import command_text
 from healthcheck.stages.plan.records import SETTINGS, LaunchPlan, RecordedCommand, ServerCommand
-from healthcheck.stages.plan.servers.engines import is_fixed_address
-from healthcheck.stages.plan.servers.options import Grammar, parse
+from healthcheck.stages.plan.servers.options import parse
+from healthcheck.stages.plan.servers.served import is_fixed_address
 from healthcheck.system import toml_text
 from healthcheck.system.toml_text import TomlBoundError, TomlError
 from healthcheck.text.messages import joined, msg

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from healthcheck.core.check import Findings, check, unsettled, warn
-from healthcheck.stages.plan.records import Api, LaunchPlan
+from healthcheck.engines.base import Api
+from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.servers.served import STARTED
 from healthcheck.text.messages import joined, msg
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail
+from healthcheck.engines.base import Api
 from healthcheck.stages.plan import repairs
 from healthcheck.stages.plan.commands import quoted
-from healthcheck.stages.plan.records import Api, LaunchPlan
+from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.script.weight_path import misnamed
 from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.plan.servers.served import STARTED, is_within, line_of, served, unresolved
@@ -45,10 +46,7 @@ def served_name(plan: LaunchPlan) -> Findings:
     """
     server, wanted = served(plan), contract.service().requested(plan.model_path)
     own = wanted != plan.model_path
-    has_a_name = (
-        server.engine in {"vllm", "sglang", "lmdeploy", "llama.cpp"}
-        or server.api is Api.OPENAI_CHAT
-    )
+    has_a_name = server.engine.serving.has_a_name or server.api is Api.OPENAI_CHAT
     if not server.served_names and not has_a_name:
         return
     if not server.served_names or any(UNRESOLVED in name for name in server.served_names):

@@ -148,7 +148,7 @@ def _relative(name: str) -> str:
 
 
 def _by_port(servers: tuple[ServerCommand, ...]) -> dict[tuple[int | None, str], ServerCommand]:
-    return {(server.port, server.engine): server for server in servers}
+    return {(server.port, server.engine.name): server for server in servers}
 
 
 def _launched(server: ServerCommand) -> tuple[object, ...]:

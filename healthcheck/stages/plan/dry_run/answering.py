@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from healthcheck.engines.base import Api, by_variable
+from healthcheck.engines.known import LAUNCHES, find
 from healthcheck.sandbox import safely
 from healthcheck.sandbox.answers import Served
 from healthcheck.sandbox.job import Job, Record
-from healthcheck.stages.plan.records import Api
-from healthcheck.stages.plan.servers.engines import by_variable, find_engine, grammar_of
-from healthcheck.stages.plan.servers.options import CommandLine, parse
+from healthcheck.stages.plan.servers.options import CommandLine, grammar_of, parse
 from healthcheck.stages.repo import pip_words
 
 _PORT = re.compile(
     r"(?i)(?:port|bind|listen|address)[\w.-]{0,20}[\"']?[\s=:,\"]{0,9}(?:[\w.\[\]-]{0,64}:)?(\d{2,5})\b|:(\d{4,5})\b"
 )
 _USUAL_PORTS = (8000, 8080, 30000, 23333, 1025, 11434)
-_ON_ONE_PORT = {"vllm", "sglang", "lmdeploy", "llama.cpp"}
-"""Engines whose command line determines their only port."""
-
-_OWN_CONFIGURATION = {
-    "mindieservice_daemon": ("/usr/local/Ascend/mindie/latest/mindie-service/conf/config.json",),
-    "nginx": ("/etc/nginx/nginx.conf",),
-}
-"""Configuration files that a server reads by default."""
+_OWN_CONFIGURATION: Mapping[str, tuple[str, ...]] = {
+    program: places
+    for launch in LAUNCHES
+    if (file := launch.engine.settings_file)
+    for program, places in file.places.items()
+} | {"nginx": ("/etc/nginx/nginx.conf",)}
+"""Configuration files that a server reads by default, by its program."""
 _INCLUDED_BY_NGINX = ("/etc/nginx/conf.d", "/etc/nginx/sites-enabled")
 """Folders whose files the usual nginx.conf includes."""
 _MOST_INCLUDED = 20
@@ -41,24 +40,24 @@ def reads(argv: Sequence[str]) -> Iterator[str]:
 
 def served(record: Record, job: Job) -> Served:
     """The names and port that a recorded server would serve; if its port is unknown, every possible port."""
-    engine, words = find_engine(record.argv)
-    line = parse(words, grammar_of(engine))
+    launch, words = find(record.argv)
+    line = parse(words, grammar_of(launch))
     told = (
-        engine.name in _ON_ONE_PORT
-        and engine.api is Api.OPENAI_CHAT
+        launch.engine.options.decide_port
+        and launch.api is Api.OPENAI_CHAT
         and "config" not in line.options
     )
-    own = _own_port(line, engine.port_options, engine.port) if told else None
-    if by_variable(engine.port_variables, record.env) or "uds" in line.options:
+    own = _own_port(line, launch.port_options, launch.port) if told else None
+    if by_variable(launch.port_variables, record.env) or "uds" in line.options:
         own = None
-    names = next((line.lists[name] for name in engine.name_options if line.lists.get(name)), ())
+    names = next((line.lists[name] for name in launch.name_options if line.lists.get(name)), ())
     by_option = next(
-        (line.options[name] for name in engine.model_options if line.options.get(name)), ""
+        (line.options[name] for name in launch.model_options if line.options.get(name)), ""
     )
-    model = line.positional[0] if engine.positional_model and line.positional else by_option
+    model = line.positional[0] if launch.positional_model and line.positional else by_option
     strict = (
         told
-        and engine.name == "vllm"
+        and launch.engine.serving.refuses_other_names
         and bool(names or model)
         and "lora-modules" not in line.options
     )

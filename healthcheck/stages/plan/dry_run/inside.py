@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from healthcheck.engines.known import LAUNCHES
 from healthcheck.sandbox import jail
 from healthcheck.sandbox.guest import Guest, Role
 from healthcheck.stages.plan import image
 from healthcheck.stages.plan.dry_run import answering, stubbed_machine
 from healthcheck.stages.plan.servers import python_path
 from healthcheck.stages.plan.servers.named_files import FILE_VARIABLES
-from healthcheck.stages.plan.servers.options import vllm_grammar
+from healthcheck.stages.plan.servers.options import grammar_of
 
 _GUEST = Guest(
     install=stubbed_machine.install,
@@ -30,5 +31,6 @@ _GUEST = Guest(
 
 
 def main() -> None:
-    vllm_grammar()  # read now: the sandbox has no access to the catalogues
+    for launch in LAUNCHES:
+        grammar_of(launch)  # read now: the sandbox has no access to the catalogues
     jail.main(_GUEST)

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from healthcheck import contract
+from healthcheck.engines.base import Api
+from healthcheck.engines.unrecognised import UNRECOGNISED
 from healthcheck.errors import UsageError
 from healthcheck.sandbox import box
 from healthcheck.sandbox.job import EndedBy, Job, Limits, Record, Recording, RecordKind
@@ -21,7 +23,6 @@ from healthcheck.stages.plan.dry_run.stubbed_machine import ENTRY
 from healthcheck.stages.plan.image import VARIABLES
 from healthcheck.stages.plan.records import (
     SETTINGS,
-    Api,
     LaunchPlan,
     Mark,
     Observations,
@@ -379,7 +380,7 @@ def _nearest(servers: tuple[ServerCommand, ...]) -> ServerCommand | None:
             each.front is not None and all(other.port != contract.PORT for other in servers),
             each.api not in {Api.EMBEDDING, Api.HEADLESS},
             each.foreground,
-            each.engine != "unknown",
+            each.engine is not UNRECOGNISED,
         ),
         default=None,
     )

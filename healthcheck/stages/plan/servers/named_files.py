@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from healthcheck.engines.base import Engine
 from healthcheck.sandbox.job import Record
 from healthcheck.stages.plan.servers.options import UNRESOLVED, CommandLine
 from healthcheck.stages.plan.servers.python_path import LEFT_OUT, NAMED
@@ -23,12 +24,6 @@ _MODEL_OPTIONS = {
     "speculative-config.model",
 }  # fmt: skip
 """Options with the folder of a model besides the served one."""
-_CODE_OPTIONS = {
-    "worker-cls", "worker-extension-cls", "scheduler-cls", "logits-processors", "middleware",
-    "distributed-executor-backend", "kv-transfer-config", "ec-transfer-config",
-    "kv-transfer-config.kv-connector-module-path", "ec-transfer-config.ec-connector-module-path",
-}  # fmt: skip
-"""Options of vLLM with Python classes and modules that it imports (vllm/config, vllm/engine/arg_utils.py)."""
 _MODULE_IN_JSON = re.compile(r'"\w+_module_path"\s*:\s*"([\w.]+)"')
 _IN_JSON = re.compile(r'"(?:model|path)"\s*:\s*"([^"]*)"')
 _PATH = re.compile(r"/|\.(jinja2?|json|txt|tpl)$")
@@ -79,11 +74,11 @@ def on_the_hub(line: CommandLine, options: Mapping[str, str], record: Record) ->
 
 
 def code(
-    engine: str, line: CommandLine, options: Mapping[str, str], record: Record, place: str
+    engine: Engine, line: CommandLine, options: Mapping[str, str], record: Record, place: str
 ) -> Iterator[str]:
-    """The options of vLLM with Python code at a place ("" for missing code), each once with the code's name."""
+    """The options with Python code at a place ("" for missing code), each once with the code's name."""
     found: dict[str, None] = {}
-    for name in sorted(_CODE_OPTIONS & options.keys()) if engine == "vllm" else ():
+    for name in sorted(engine.options.code & options.keys()):
         for word in line.lists.get(name) or options[name].split():
             named = (
                 _MODULE_IN_JSON.findall(options[name]) if options[name].startswith("{") else [word]
@@ -98,9 +93,9 @@ def code(
 
 
 def left_out(
-    engine: str, line: CommandLine, options: Mapping[str, str], record: Record
+    engine: Engine, line: CommandLine, options: Mapping[str, str], record: Record
 ) -> Iterator[tuple[str, str]]:
-    """The options of vLLM with code that a setup.py leaves out, with its file and line."""
+    """The options with code that a setup.py leaves out, with its file and line."""
     for place in dict.fromkeys(record.modules.values()):
         if place.startswith(LEFT_OUT):
             for spelled in code(engine, line, options, record, place):

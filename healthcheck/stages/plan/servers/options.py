@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from healthcheck.engines.base import Engine, Grammar, Launch
+from healthcheck.engines.vllm import VLLM
 from healthcheck.system.files import DATA
 
 UNRESOLVED = "<unresolved:"
@@ -20,25 +22,6 @@ _VALUED = re.compile(
     r".*-(path|config|port|name|host|size|len|num|ids?|level|file|dir|format|type|parser|backend)$"
 )
 _NUMBER = re.compile(r"-\d+(\.\d*)?([eE][-+]?\d+)?$|-\.\d+$")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grammar:
-    """The known options of an engine: long names without dashes; `short` maps "-m" to a long name."""
-
-    switches: frozenset[str] = frozenset()
-    many: frozenset[str] = frozenset()
-    valued: frozenset[str] = frozenset()
-    short: Mapping[str, str] = field(default_factory=dict)
-
-    def full_name(self, name: str) -> str:
-        """The long name that `name` abbreviates; `name` itself if unknown or ambiguous."""
-        known = self.switches | self.many | self.valued
-        head, dot, rest = name.partition(".")
-        if head in known:
-            return name
-        found = {candidate for candidate in known if candidate.startswith(head)}
-        return f"{found.pop()}{dot}{rest}" if len(found) == 1 else name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,13 +119,23 @@ def _values(name: str, rest: Sequence[str], grammar: Grammar) -> list[str]:
     return [rest[0]]
 
 
-@lru_cache(maxsize=1)
+def grammar_of(launch: Launch) -> Grammar:
+    """The known options of a launch; those of an engine with catalogues are read on demand."""
+    return _catalogued(launch.engine) if launch.engine.is_catalogued else launch.grammar
+
+
 def vllm_grammar() -> Grammar:
-    """The options of `vllm serve` in all catalogued releases; the check plan/flags uses those of each release.
+    """The options of `vllm serve` in all catalogued releases; the check plan/flags uses those of each release."""
+    return _catalogued(VLLM)
+
+
+@lru_cache(maxsize=8)
+def _catalogued(engine: Engine) -> Grammar:
+    """The options of an engine in all its catalogues.
 
     The catalogues are read as plain JSON because the sandbox, which needs them too, has only the standard library.
     """
-    files = sorted(DATA.glob("vllm-*.json"))
+    files = sorted(DATA.glob(engine.options.catalogue))
     options: list[dict[str, Any]] = [
         each for file in files for each in json.loads(file.read_bytes())["options"]
     ]
@@ -156,5 +149,6 @@ def vllm_grammar() -> Grammar:
         for flag, option in named
         if not flag.startswith("--")
     }
-    short["-O"] = "optimization-level"  # vLLM's parser rewrites it
-    return Grammar(switches=switches, many=many, valued=valued, short=short)
+    return Grammar(
+        switches=switches, many=many, valued=valued, short={**short, **engine.options.rewritten}
+    )

@@ -9,21 +9,22 @@ from dataclasses import dataclass, field, replace
 
 from healthcheck import contract
 from healthcheck.core.records import JsonValue
+from healthcheck.engines.base import EVERYWHERE, Api, FrontKind, Launch, by_variable
+from healthcheck.engines.known import find
 from healthcheck.errors import KitError
 from healthcheck.sandbox.job import Record
 from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.commands import NAME_CHARACTERS, command_text
-from healthcheck.stages.plan.records import Api, Front, Origin, PortSource, ServerCommand
-from healthcheck.stages.plan.servers import mindie, named_files
-from healthcheck.stages.plan.servers.engines import (
-    EVERYWHERE,
-    Engine,
-    by_variable,
-    find_engine,
-    grammar_of,
-)
+from healthcheck.stages.plan.records import Front, Origin, PortSource, ServerCommand
+from healthcheck.stages.plan.servers import named_files, settings_file
 from healthcheck.stages.plan.servers.fronts import litellm, nginx
-from healthcheck.stages.plan.servers.options import UNRESOLVED, CommandLine, opposite, parse
+from healthcheck.stages.plan.servers.options import (
+    UNRESOLVED,
+    CommandLine,
+    grammar_of,
+    opposite,
+    parse,
+)
 from healthcheck.stages.plan.servers.python_path import BESIDE
 from healthcheck.system import json_text, yaml_text
 from healthcheck.system.processes import shortened
@@ -50,23 +51,23 @@ _ENGINE_MODULES = re.compile(
 
 def server_of(record: Record, loaded: Sequence[str]) -> ServerCommand:
     """The server of a record; `loaded` are models that the same Python process loads."""
-    engine, argv = find_engine(record.argv)
+    launch, argv = find(record.argv)
     if record.argv[0].startswith(calls.CALL):
-        return _app(record, engine, loaded)
-    if engine.name == "mindie" and record.texts:
-        return mindie.server_of(record, argv)
-    return _as_front(_by_options(record, engine, argv, loaded), record)
+        return _app(record, launch, loaded)
+    if launch.engine.settings_file and record.texts:
+        return settings_file.server_of(record, launch, launch.engine.settings_file, argv)
+    return _as_front(_by_options(record, launch, argv, loaded), record)
 
 
 def _as_front(server: ServerCommand, record: Record) -> ServerCommand:
     """The server with its route, if it passes chats on to others."""
     program = record.argv[0].rpartition("/")[2]
-    if server.engine == "litellm":
+    if server.engine.front is FrontKind.LITELLM:
         key = litellm.key(server.options, record.texts, record.env)
         doubt = "" if key else litellm.doubt(server.options, record.texts, record.env)
         front = replace(litellm.read(server.options, record.texts, record.env), doubt=doubt)
         return replace(server, front=front, api_key=key or None)
-    if program == "nginx":
+    if server.engine.front is FrontKind.NGINX:
         reading = nginx.read(server.argv, record.cwd, record.texts)
         if reading.listener is None:
             text = msg("{name} reads it from its own configuration", name=program)
@@ -77,30 +78,30 @@ def _as_front(server: ServerCommand, record: Record) -> ServerCommand:
         return replace(
             server, front=reading.front, host=listener.host, port=listener.port, port_source=source
         )
-    if server.engine == "proxy":
+    if server.engine.front is FrontKind.UNREAD:
         reason = msg("the kit does not read the configuration of {program}", program=program)
         return replace(server, front=Front(kind=program, unknown=reason))
     return server
 
 
 def _by_options(
-    record: Record, engine: Engine, argv: tuple[str, ...], loaded: Sequence[str]
+    record: Record, launch: Launch, argv: tuple[str, ...], loaded: Sequence[str]
 ) -> ServerCommand:
     """The server that its command line, its --config file and its environment describe."""
     routes = tuple(word.removeprefix("#route ") for word in argv if word.startswith("#route "))
     written = tuple(word for word in argv if not word.startswith("#route "))
     argv = tuple(word.rstrip("\r") for word in written)
-    line = parse(argv, grammar_of(engine))
-    config = _config(engine, line, record)
+    line = parse(argv, grammar_of(launch))
+    config = _config(launch, line, record)
     from_file = {
         name: value for name, value in config.values.items() if opposite(name) not in line.options
     }
     options = {**from_file, **line.options}
-    model = _model(engine, line, options, record)
-    port, port_source = _port(engine, line, config, record)
+    model = _model(launch, line, options, record)
+    port, port_source = _port(launch, line, config, record)
     return ServerCommand(
-        engine=engine.name,
-        api=_api(engine, options, routes),
+        engine=launch.engine,
+        api=_api(launch, options, routes),
         argv=argv,
         command=command_text(record.argv),
         env=record.env,
@@ -108,18 +109,18 @@ def _by_options(
         model=_resolved(model, record) if model else next(iter(loaded), model),
         port=port,
         port_source=port_source,
-        host=_host(engine, options, line, record.env, unread=config.unread),
-        served_names=_names(engine, line, options, None if config.unread else model),
-        api_key=_key(engine, options, record.env),
+        host=_host(launch, options, line, record.env, unread=config.unread),
+        served_names=_names(launch, line, options, None if config.unread else model),
+        api_key=_key(launch, options, record.env),
         missing_files=tuple(named_files.missing(line, options, record)),
         missing_variables=tuple(named_files.missing_by_variable(record)),
-        missing_code=tuple(named_files.code(engine.name, line, options, record, "")),
-        beside_code=tuple(named_files.code(engine.name, line, options, record, BESIDE)),
-        left_out_code=tuple(named_files.left_out(engine.name, line, options, record)),
+        missing_code=tuple(named_files.code(launch.engine, line, options, record, "")),
+        beside_code=tuple(named_files.code(launch.engine, line, options, record, BESIDE)),
+        left_out_code=tuple(named_files.left_out(launch.engine, line, options, record)),
         hub_names=tuple(named_files.on_the_hub(line, options, record)),
         config_problem=config.problem,
         unread_config=config.unread,
-        carriage_returns=tuple(_carriage_returns(parse(written, grammar_of(engine)))),
+        carriage_returns=tuple(_carriage_returns(parse(written, grammar_of(launch)))),
         options=options,
     )
 
@@ -134,7 +135,7 @@ def _carriage_returns(line: CommandLine) -> Iterator[tuple[str, str]]:
             yield option, word.rstrip("\r")
 
 
-def _app(record: Record, engine: Engine, loaded: Sequence[str]) -> ServerCommand:
+def _app(record: Record, launch: Launch, loaded: Sequence[str]) -> ServerCommand:
     """The server of a web application that the submission's own Python code runs."""
     call = json_text.load(record.argv[1]) if len(record.argv) > 1 else {}
     found = call if isinstance(call, dict) else {}
@@ -147,14 +148,16 @@ def _app(record: Record, engine: Engine, loaded: Sequence[str]) -> ServerCommand
     options = {name: value.rstrip("\r") for name, value in written.items()}
     text = options.get("port")
     by_call = PortSource(kind=Origin.OPTION, text=f"port={text}")
-    port, source = _number(text, by_call) if text else (engine.port, _default(engine))
+    port, source = _number(text, by_call) if text else (launch.port, _default(launch))
     shown = ", ".join(f"{name}={options[name]}" for name in ("host", "port") if name in options)[
         :NAME_CHARACTERS
     ]
-    call_text = f"{engine.name if engine.programs else record.argv[0].partition(':')[2]}({shown})"
+    call_text = (
+        f"{launch.engine.name if launch.programs else record.argv[0].partition(':')[2]}({shown})"
+    )
     return ServerCommand(
-        engine=engine.name,
-        api=_api(engine, {}, tuple(map(str, routes)) if isinstance(routes, list) else ()),
+        engine=launch.engine,
+        api=_api(launch, {}, tuple(map(str, routes)) if isinstance(routes, list) else ()),
         argv=record.argv,
         command=f"{call_text} in Python",
         env=record.env,
@@ -162,7 +165,7 @@ def _app(record: Record, engine: Engine, loaded: Sequence[str]) -> ServerCommand
         model=next(iter(loaded), None),
         port=port,
         port_source=source,
-        host=options.get("host") or engine.host,
+        host=options.get("host") or launch.host,
         carriage_returns=tuple(
             (name, options[name]) for name, value in written.items() if value.endswith("\r")
         ),
@@ -186,12 +189,12 @@ class _Config:
     unread: str = ""
 
 
-def _config(engine: Engine, line: CommandLine, record: Record) -> _Config:
+def _config(launch: Launch, line: CommandLine, record: Record) -> _Config:
     """Source of the problems: FlexibleArgumentParser.load_config_file of vLLM, which requires a YAML mapping."""
     name = line.options.get("config") or ""
     unread = name if name in record.cut else ""
     text = record.texts.get(name)
-    if text is None or engine.name not in {"vllm", "sglang"}:
+    if text is None or not launch.engine.options.config_file:
         return _Config(unread=unread)
     try:
         data = {} if unread else _document(name, text)
@@ -200,14 +203,14 @@ def _config(engine: Engine, line: CommandLine, record: Record) -> _Config:
     values, places = dict[str, str](), dict[str, str]()
     for key, value in data.items() if isinstance(data, dict) else ():
         if value is not False and value is not None:
-            plain = grammar_of(engine).full_name(str(key).replace("_", "-"))
+            plain = grammar_of(launch).full_name(str(key).replace("_", "-"))
             values[plain], places[plain] = _plain(value), f"{name}:{_line_of(text, str(key))}"
-    problem = ""
-    if engine.name == "vllm" and not name.endswith((".yaml", ".yml")):
+    problem, suffixes = "", launch.engine.options.config_suffixes
+    if suffixes and not name.endswith(suffixes):
         problem = msg("{name} is not a .yaml file", name=name)
-    elif engine.name == "vllm" and isinstance(data, Message):
+    elif suffixes and isinstance(data, Message):
         problem = msg("{name} {problem}", name=name, problem=data)
-    elif engine.name == "vllm" and not isinstance(data, dict):
+    elif suffixes and not isinstance(data, dict):
         problem = msg("{name} holds no names with values", name=name)
     return _Config(values=values, places=places, problem=problem, unread=unread)
 
@@ -241,21 +244,21 @@ def _line_of(text: str, key: str) -> int:
 
 
 def _model(
-    engine: Engine, line: CommandLine, options: Mapping[str, str], record: Record
+    launch: Launch, line: CommandLine, options: Mapping[str, str], record: Record
 ) -> str | None:
     """The model as written in the command, the file or the environment."""
-    if engine.positional_model and line.positional:
+    if launch.positional_model and line.positional:
         return line.positional[0]
-    if by_option := next(filter(None, map(options.get, engine.model_options)), None):
+    if by_option := next(filter(None, map(options.get, launch.model_options)), None):
         return by_option
-    if variable := by_variable(engine.model_variables, record.env):
+    if variable := by_variable(launch.model_variables, record.env):
         return variable[1]
     swallowed = (value for value in line.options.values() if value in record.paths and "/" in value)
-    if engine.positional_model and (stray := next(swallowed, None)):  # by an unknown switch
+    if launch.positional_model and (stray := next(swallowed, None)):  # by an unknown switch
         return stray
-    if any(name in options for name in engine.model_options):
+    if any(name in options for name in launch.model_options):
         return ""
-    return engine.default_model if engine.api is Api.OPENAI_CHAT else None
+    return launch.default_model if launch.api is Api.OPENAI_CHAT else None
 
 
 def _resolved(model: str, record: Record) -> str:
@@ -267,43 +270,44 @@ def _resolved(model: str, record: Record) -> str:
 
 
 def _port(
-    engine: Engine, line: CommandLine, config: _Config, record: Record
+    launch: Launch, line: CommandLine, config: _Config, record: Record
 ) -> tuple[int | None, PortSource]:
-    if engine.name == "vllm" and ("uds" in line.options or "uds" in config.values):
-        return None, PortSource(kind=Origin.OPTION, text=line.spelled.get("uds", "--uds"))
-    given = _given_port(engine, line, config, record)
+    socket = launch.engine.options.socket
+    if socket and (socket in line.options or socket in config.values):
+        return None, PortSource(kind=Origin.OPTION, text=line.spelled.get(socket, f"--{socket}"))
+    given = _given_port(launch, line, config, record)
     if given is not None:
         return _number(*given)
     if config.unread:
         text = f"{UNRESOLVED} {config.unread} is too long to be read here>"
         return None, PortSource(kind=Origin.UNKNOWN, text=text)
-    if engine.port is None:
-        text = msg("{name} reads it from its own configuration", name=engine.name)
+    if launch.port is None:
+        text = msg("{name} reads it from its own configuration", name=launch.engine.name)
         return None, PortSource(kind=Origin.UNKNOWN, text=text)
-    return engine.port, _default(engine)
+    return launch.port, _default(launch)
 
 
-def _default(engine: Engine) -> PortSource:
-    kind = Origin.UNKNOWN if engine.port is None else Origin.DEFAULT
-    return PortSource(kind=kind, text=msg("{name}'s own default", name=engine.name))
+def _default(launch: Launch) -> PortSource:
+    kind = Origin.UNKNOWN if launch.port is None else Origin.DEFAULT
+    return PortSource(kind=kind, text=msg("{name}'s own default", name=launch.engine.name))
 
 
 def _given_port(
-    engine: Engine, line: CommandLine, config: _Config, record: Record
+    launch: Launch, line: CommandLine, config: _Config, record: Record
 ) -> tuple[str, PortSource] | None:
-    for name in (*engine.port_options, *engine.bind_options):
+    for name in (*launch.port_options, *launch.bind_options):
         if name in line.options:
             source = PortSource(kind=Origin.OPTION, text=line.spelled[name])
             return line.options[name].rpartition(":")[2], source
         if place := config.places.get(name):
             return config.values[name], PortSource(kind=Origin.FILE, text=place, where=place)
-    if engine.programs == ("-m http.server",) and any(line.positional[:1]):
+    if launch.positional_port and any(line.positional[:1]):
         text = line.positional[0]
         return text, PortSource(kind=Origin.OPTION, text=text)
-    listening = engine.name == "proxy" and next(map(_LISTEN.search, record.texts.values()), None)
+    listening = launch.listens_by_file and next(map(_LISTEN.search, record.texts.values()), None)
     if listening:
         return listening[1], PortSource(kind=Origin.FILE, text=listening[0])
-    variable = by_variable(engine.port_variables, record.env)
+    variable = by_variable(launch.port_variables, record.env)
     return variable and (variable[1], PortSource(kind=Origin.VARIABLE, text="=".join(variable)))
 
 
@@ -319,58 +323,55 @@ def _number(value: str, source: PortSource) -> tuple[int | None, PortSource]:
 
 
 def _host(
-    engine: Engine,
+    launch: Launch,
     options: Mapping[str, str],
     line: CommandLine,
     env: Mapping[str, str],
     *,
     unread: str,
 ) -> str | None:
-    if given := next(filter(None, map(options.get, engine.host_options)), None):
+    if given := next(filter(None, map(options.get, launch.host_options)), None):
         return given
-    for name in engine.bind_options:
+    for name in launch.bind_options:
         if name in line.options:
             return line.options[name].rpartition(":")[0] or EVERYWHERE
     if unread:
         return None
-    variable = by_variable(engine.host_variables, env)
-    return variable[1] if variable else engine.host
+    variable = by_variable(launch.host_variables, env)
+    return variable[1] if variable else launch.host
 
 
 def _names(
-    engine: Engine, line: CommandLine, options: Mapping[str, str], model: str | None
+    launch: Launch, line: CommandLine, options: Mapping[str, str], model: str | None
 ) -> tuple[str, ...]:
     """The served model names, including the engine's default; empty if unknown."""
-    for name in engine.name_options:
+    for name in launch.name_options:
         if name in line.options:
             return tuple(line.lists[name]) or ("",)
         if name in options:
             return tuple(options[name].split())
-    if engine.name_is == "?" or model is None:
+    if launch.name_is == "?" or model is None:
         return ()
-    if engine.name_is == "model":
+    if launch.name_is == "model":
         return (model,)
     return (
         (os.path.basename(model.rstrip("/")),)
-        if engine.name_is == "basename"
-        else (engine.name_is,)
+        if launch.name_is == "basename"
+        else (launch.name_is,)
     )
 
 
-def _key(engine: Engine, options: Mapping[str, str], environment: Mapping[str, str]) -> str | None:
-    """The source of the key that the server demands.
-
-    vLLM drops empty keys, and reads its variable only without the option: `args.api_key or [envs.VLLM_API_KEY]` in
-    api_server.py of 0.18.0 to 0.28.0, and in serve/middleware/register.py of 0.29.0 to 0.33.0.
-    """
-    option = next((name for name in engine.key_options if name in options), None)
+def _key(launch: Launch, options: Mapping[str, str], environment: Mapping[str, str]) -> str | None:
+    """The source of the key that the server demands; the variable counts only without the option."""
+    option = next((name for name in launch.key_options if name in options), None)
     if option is not None:
-        return None if engine.name == "vllm" and not options[option].strip() else f"--{option}"
-    variable = by_variable(engine.key_variables, environment)
+        demanded = launch.engine.options.empty_key_counts or options[option].strip()
+        return f"--{option}" if demanded else None
+    variable = by_variable(launch.key_variables, environment)
     return variable[0] if variable else None
 
 
-def _api(engine: Engine, options: Mapping[str, str], routes: tuple[str, ...]) -> Api:
+def _api(launch: Launch, options: Mapping[str, str], routes: tuple[str, ...]) -> Api:
     if {"headless", "grpc"} & options.keys() or options.get("api-server-count", "1").lstrip(
         "-0"
     ) == "":
@@ -378,15 +379,15 @@ def _api(engine: Engine, options: Mapping[str, str], routes: tuple[str, ...]) ->
     task = options.get("task", "").lower()
     if task in _POOLING_TASKS or options.get("runner") == "pooling" or "convert" in options:
         return (
-            Api.EMBEDDING if options.get("convert", "embed") not in {"none", "auto"} else engine.api
+            Api.EMBEDDING if options.get("convert", "embed") not in {"none", "auto"} else launch.api
         )
     if "is-embedding" in options or "embedding" in options or "embeddings" in options:
         return Api.EMBEDDING
-    if routes and engine.api is Api.UNKNOWN:
+    if routes and launch.api is Api.UNKNOWN:
         chat = contract.CHAT_PATH in routes
         open_ended = any(_OPEN_ENDED.search(route) for route in routes)
         return Api.OPENAI_CHAT if chat else Api.UNKNOWN if open_ended else Api.OPENAI_OTHER
-    return engine.api
+    return launch.api
 
 
 def loaded_models(records: Sequence[Record]) -> dict[int, tuple[str, ...]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+
 from healthcheck.core.check import NotApplicable, warn
 from healthcheck.core.records import Finding
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
@@ -48,3 +50,12 @@ def is_within(model: str, folder: str) -> bool:
 def option_place(plan: LaunchPlan, spelled: str) -> str:
     """The line of deploy.sh with an option and its value, "" if there is none."""
     return deploy_sh.place_of(plan.script, [spelled, *spelled.replace("=", " ").split()])
+
+
+def is_fixed_address(host: str) -> bool:
+    """Whether the host is an IP address of one machine, neither unspecified nor loopback."""
+    try:
+        address = ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return not (address.is_unspecified or address.is_loopback)

@@ -22,7 +22,6 @@ from healthcheck.stages.weights.registry import DRAFT, Release
 from healthcheck.stages.weights.words import AGAIN, broken
 from healthcheck.text.messages import msg
 
-OTHER_ENGINES = {"llama.cpp", "mindie"}
 COUNTS = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
 """Keys with a positive integer, in every part of a configuration."""
 FIGURES = (
@@ -85,7 +84,7 @@ def config(facts: WeightsFacts) -> Findings:
             weights.generation_config, msg("{again}, or delete it: it is optional", again=AGAIN)
         )
     yield from _numbers(facts)
-    if facts.engine not in OTHER_ENGINES:
+    if facts.engine.loading.by_architecture:
         yield from _architectures(facts)
 
 
@@ -110,7 +109,7 @@ def _without_config(facts: WeightsFacts) -> Findings:
         )
     elif weights.params.present:
         yield broken(weights.params)
-    elif formats == {Format.GGUF} and (facts.engine == "llama.cpp" or not facts.engine):
+    elif formats == {Format.GGUF} and facts.engine.loading.gguf_alone:
         raise NotApplicable(msg("a GGUF file carries its own configuration"))
     elif formats == {Format.GGUF}:
         expected = msg("config.json, as vLLM needs it for a folder of weights")

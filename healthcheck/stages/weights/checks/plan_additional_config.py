@@ -66,7 +66,7 @@ def plan_additional_config(facts: WeightsFacts) -> Findings:
     """
     judge_only_launches(facts)
     given = facts.whole(OPTION)
-    if facts.engine != "vllm" or not given:
+    if not facts.engine.is_catalogued or not given:
         raise NotApplicable(msg("no --{option} for vLLM is known", option=OPTION))
     release = facts.row.vllm_ascend
     keys = next(

@@ -128,8 +128,10 @@ def plan_fits_hardware(facts: WeightsFacts) -> Findings:
                     given=given,
                 )
             )
-    if facts.engine not in {"", "vllm", "unknown", "sglang"}:
-        raise NotApplicable(msg("how {engine} uses memory is not known here", engine=facts.engine))
+    if facts.engine.memory is None:
+        raise NotApplicable(
+            msg("how {engine} uses memory is not known here", engine=facts.engine.name)
+        )
     if facts.weights.announced_bytes == 0:
         seen = msg(
             "the weights are not here, and no {main_index} says how large they are",
@@ -393,7 +395,7 @@ def _mask(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
         npu.family is not Family.P310
         or not has
         or (demand.context or 0) <= most
-        or facts.engine == "sglang"
+        or not facts.engine.loading.as_vllm
     ):
         return
     made = memory.MASK_BYTES * (demand.context or 0) ** 2

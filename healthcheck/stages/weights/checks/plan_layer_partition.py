@@ -54,7 +54,7 @@ def plan_layer_partition(facts: WeightsFacts) -> Findings:
     """
     plan, server = facts.plan, facts.server
     value = server.env.get(VARIABLE) if server else None
-    if plan is None or facts.engine != "vllm" or value is None or UNRESOLVED in value:
+    if plan is None or not facts.engine.is_catalogued or value is None or UNRESOLVED in value:
         raise NotApplicable(msg("no {variable} is set for a server of vLLM", variable=VARIABLE))
     size = facts.option(_SIZE) or "1"
     stages = int(size) if size.isdecimal() and len(size) < 6 else None

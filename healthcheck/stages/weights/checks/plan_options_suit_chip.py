@@ -131,7 +131,7 @@ def plan_options_suit_chip(facts: WeightsFacts) -> Findings:
     ```
     """
     judge_only_launches(facts)
-    if facts.plan is None or facts.engine != "vllm":
+    if facts.plan is None or not facts.engine.is_catalogued:
         raise NotApplicable(msg("no command line of vLLM is known"))
     chip = facts.chip
     rules = _rules_of(chip.family, facts.row.vllm_ascend)

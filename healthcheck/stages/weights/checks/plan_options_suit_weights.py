@@ -94,7 +94,7 @@ def plan_options_suit_weights(facts: WeightsFacts) -> Findings:
     ```
     """
     judge_only_launches(facts)
-    if facts.engine != "vllm":
+    if not facts.engine.is_catalogued:
         raise NotApplicable(msg("no server of vLLM is known"))
     yield from _experts(facts)
     yield from _mistral(facts)

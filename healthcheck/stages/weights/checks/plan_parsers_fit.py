@@ -70,7 +70,7 @@ def plan_parsers_fit(facts: WeightsFacts) -> Findings:
     given = {
         option: facts.option(option) for option in PLUGINS if facts.option(PLUGINS[option]) is None
     }
-    if facts.engine != "vllm" or not any(given.values()):
+    if not facts.engine.is_catalogued or not any(given.values()):
         raise NotApplicable(msg("no parser is chosen"))
     for option, parser in given.items():
         if parser:

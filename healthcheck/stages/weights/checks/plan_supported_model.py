@@ -66,7 +66,7 @@ def plan_supported_model(facts: WeightsFacts) -> Findings:
     """
     release, label = facts.row.vllm_ascend, facts.row.label()
     support = next((each for each in catalogue().releases if each.vllm_ascend == release), None)
-    if support is None or facts.engine not in {"", "vllm", "unknown"}:
+    if support is None or not facts.engine.loading.as_vllm:
         raise NotApplicable(msg("no support matrix of {label} is known", label=label))
     config, at = facts.weights.text_config, At(facts.weights.config.name)
     architecture = next(iter(words(facts.weights.config.value.get("architectures"))), "")

@@ -56,7 +56,7 @@ def processor(facts: WeightsFacts) -> Findings:
         raise NotApplicable(
             msg("the model takes text alone, or brings its own way to prepare the rest")
         )
-    if _text_alone(facts) or facts.engine in {"llama.cpp", "mindie"}:
+    if _text_alone(facts) or not facts.engine.loading.by_architecture:
         raise NotApplicable(
             msg("deploy.sh switches everything but text off, or the engine has its own way")
         )

@@ -68,9 +68,9 @@ def quantization_scheme(facts: WeightsFacts) -> Findings:
     }
     ```
     """
-    if facts.engine not in {"", "vllm", "unknown"}:
+    if not facts.engine.loading.as_vllm:
         raise NotApplicable(
-            msg("which schemes {engine} has is not known here", engine=facts.engine)
+            msg("which schemes {engine} has is not known here", engine=facts.engine.name)
         )
     method, row = read_load(facts).quantization, facts.row
     if not method:

@@ -15,7 +15,6 @@ from healthcheck.stages.weights.repairs import with_option
 from healthcheck.stages.weights.words import some
 from healthcheck.text.messages import msg
 
-ENGINES_WITH_FLAG = {"vllm", "sglang", "", "unknown"}
 MAX_CODE_BYTES = 2 * 1024**2
 
 
@@ -109,7 +108,7 @@ def _needed(facts: WeightsFacts, name: str, auto_map: JsonObject) -> bool:
 def _flag(
     facts: WeightsFacts, maps: dict[str, JsonObject], needed: list[str], *, given: bool
 ) -> Findings:
-    if facts.server is None or facts.engine not in ENGINES_WITH_FLAG or given:
+    if facts.server is None or not facts.engine.options.remote_code or given:
         return
     if needed:
         report, names = fail, ", ".join(needed)

@@ -76,7 +76,7 @@ def sampling_defaults(facts: WeightsFacts) -> Findings:
     {"temperature": 0.7, "top_k": 20}
     ```
     """
-    if facts.engine not in {"", "vllm"}:
+    if not facts.engine.loading.generation_config:
         raise NotApplicable(msg("no server of vLLM is known"))
     values = _effective(facts)
     for default in _numbers(values):

@@ -28,8 +28,6 @@ from healthcheck.system.files import read_bounded
 from healthcheck.text.messages import mapped, msg
 
 ORIGINAL = msg("take the file from the model's original repository")
-OTHERS_TEMPLATES = {"llama.cpp", "lmdeploy", "mindie", "sglang"}
-"""Engines with their own chat templates for many models."""
 TURNS = ("user", "assistant", "user", "assistant", "user", "assistant", "user", "assistant", "user")
 """The roles of the evaluation client's stock prompt: four worked examples and the question, no system message."""
 
@@ -176,11 +174,7 @@ def _rebuilt(facts: WeightsFacts) -> Findings:
     kind = text_of(facts.weights.config.value.get("model_type"))
     release = stacks.installed(facts.row).get("transformers", "")
     rebuilds = kind in known_models().byte_level and stacks.in_range(release, ">=5")
-    if (
-        rebuilds
-        and facts.weights.tokenizer.byte_level is False
-        and facts.engine in {"", "unknown", "vllm"}
-    ):
+    if rebuilds and facts.weights.tokenizer.byte_level is False and facts.engine.loading.as_vllm:
         expected = msg("a tokenizer of bytes for the model type {kind}", kind=repr(kind))
         seen = msg(
             "a decoder without ByteLevel; transformers {release} makes the tokenizer of this model type itself, "
@@ -242,7 +236,7 @@ def _is_reported(facts: WeightsFacts) -> bool:
 
 
 def _encoded_by_engine(facts: WeightsFacts) -> bool:
-    if facts.engine not in {"", "unknown", "vllm"}:
+    if not facts.engine.loading.as_vllm:
         return False
     architectures = words(facts.weights.config.value.get("architectures"))
     known = known_models()
@@ -258,8 +252,10 @@ def _without(facts: WeightsFacts) -> Findings:
         yield note(msg("no chat template: Mistral's own tokenizer encodes conversations"))
     elif text_of(weights.config.value.get("model_type")) in known_models().brought_templates:
         yield note(msg("no chat template: vLLM brings one for this model type"))
-    elif facts.engine in OTHERS_TEMPLATES:
-        seen = msg("none; {engine} may know one for this model by its name", engine=facts.engine)
+    elif facts.engine.loading.own_templates:
+        seen = msg(
+            "none; {engine} may know one for this model by its name", engine=facts.engine.name
+        )
         fix = msg(
             "pass one with the engine's own --chat-template option, so that nothing is guessed"
         )
@@ -302,7 +298,7 @@ def _flagged(facts: WeightsFacts, value: str) -> Template:
     source = f"--chat-template {shown(value, 80)}"
     if "{{" in value or "{%" in value or "\n" in value:
         return Template(source="--chat-template", text=value)
-    if facts.engine in OTHERS_TEMPLATES:
+    if facts.engine.loading.own_templates:
         return Template(source=source, text="{% for m in messages %}{{ m['content'] }}{% endfor %}")
     plan, server = facts.plan, facts.server
     assert plan
@@ -392,7 +388,7 @@ def _is_whole(chat: Rendered) -> bool:
 
 def _content_format(facts: WeightsFacts, found: Renderings) -> ContentFormat | None:
     """What vLLM passes as `content`; None for another engine."""
-    if facts.engine not in {"", "unknown", "vllm"}:
+    if not facts.engine.loading.as_vllm:
         return None
     given = facts.option(_FORMAT)
     if given in {each.value for each in ContentFormat}:

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from healthcheck import contract
+from healthcheck.engines.base import Api
 from healthcheck.sandbox.protocol import ADDRESS, HOST_NAME
-from healthcheck.stages.plan.records import Api, LaunchPlan, ServerCommand, Target
+from healthcheck.stages.plan.records import LaunchPlan, ServerCommand, Target
 from healthcheck.stages.plan.script import deploy_sh
 from healthcheck.stages.plan.servers.fronts import litellm
 
