@@ -6,6 +6,7 @@ import functools
 
 from healthcheck.engines.base import Api, Engine, Launch, Loading, Memory, Options, Serving
 
+PROGRAM = "vllm"
 DEFAULT_SHARE = 0.9
 """The default for gpu-memory-utilization before 0.23; 0.92 since (source: its argument parser)."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import JsonValue
+from healthcheck.engines.vllm import VLLM
 from healthcheck.errors import UsageError
 from healthcheck.extensions.features import records
 from healthcheck.extensions.features.long_texts import ask_long
@@ -80,7 +81,7 @@ def gather(url: str, model: str, trials: list[Trial], progress: Progress) -> Fea
     named = {path: body and {"model": model, **body} for path, body in _ENDPOINTS.items()}
     return FeaturesRun(
         model=model,
-        vllm=at(server["models"], model, "owned_by") == "vllm",
+        vllm=at(server["models"], model, "owned_by") == VLLM.serving.owner,
         header=server["header"],
         asked=asked,
         answers=answers | long,

@@ -38,6 +38,8 @@ class Dialect:
         logprobs: whether log-probabilities are sent on request.
         takes_zero: whether temperature 0 is accepted; some servers require a positive one.
         completions: whether /v1/completions and /tokenize exist, too.
+        lists_context: whether the list of models has max_model_len.
+        empty_opening: the content of a chunk that only begins an answer.
     """
 
     name: str
@@ -55,6 +57,8 @@ class Dialect:
     logprobs: bool = True
     takes_zero: bool = True
     completions: bool = False
+    lists_context: bool = False
+    empty_opening: str | None = ""
     gzip: bool = False
     content_type: str = "text/event-stream; charset=utf-8"
 
@@ -63,9 +67,9 @@ _VLLM = Dialect(name="vllm", completions=True)
 DIALECTS: dict[str, Dialect] = {
     dialect.name: dialect
     for dialect in (
-        _VLLM,
-        Dialect(name="sglang", any_model=True, content_type="text/event-stream"),
-        Dialect(name="llamacpp", any_model=True, logprobs=False),
+        replace(_VLLM, lists_context=True),
+        Dialect(name="sglang", any_model=True, content_type="text/event-stream", lists_context=True),
+        Dialect(name="llamacpp", any_model=True, logprobs=False, empty_opening=None),
         Dialect(name="transformers", role="joined", usage="none", any_model=True, logprobs=False),
         Dialect(name="tgi", prefix="data:", role="every", finish="last", any_model=True, logprobs=False),
         Dialect(name="lmdeploy", role="every", finish="last", usage="finish"),
@@ -108,9 +112,8 @@ def blocks(
         return {**head("chat.completion.chunk", identity, model), "choices": list(choices)}
 
     told = [event(choice) for choice in _told(generation, dialect, logprobs=logprobs)]
-    content = None if dialect.name == "llamacpp" else ""
     opening = (
-        [event(_choice({"role": "assistant", "content": content}, None))]
+        [event(_choice({"role": "assistant", "content": dialect.empty_opening}, None))]
         if dialect.role == "first"
         else []
     )

@@ -244,7 +244,7 @@ class _Service:
 
     def _models(self) -> Reply:
         card = {"id": self._name, "object": "model", "created": 0, "owned_by": SIMULATOR}
-        if self._dialect.name in {"vllm", "sglang"}:
+        if self._dialect.lists_context:
             card["max_model_len"] = self._behaviour.context_tokens
         return reply(200, {"object": "list", "data": [card]})
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from healthcheck import contract
+from healthcheck.engines.vllm import PROGRAM
 from healthcheck.sandbox.job import KIT, EndedBy
 from healthcheck.stages.plan import calls, offline_packages
 from healthcheck.stages.plan.image import IMAGE_PACKAGES, engines_looked_for
@@ -207,7 +208,7 @@ def _limit(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 
 def _vllm_command(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     """The program vllm with another command than serve, without other errors."""
-    called = next((each for each in reversed(plan.commands) if each.program == "vllm"), None)
+    called = next((each for each in reversed(plan.commands) if each.program == PROGRAM), None)
     word = (
         next((word for word in called.argv[1:] if not word.startswith("-")), "") if called else ""
     )
