@@ -18,6 +18,7 @@ FOR_CONTRIBUTORS = (
     "adding-a-check.md",
     "adding-a-release.md",
     "adding-a-stub.md",
+    "adding-an-engine.md",
 )
 NO_TWIN = (
     *FOR_CONTRIBUTORS,
