@@ -11,6 +11,7 @@ import pytest
 from healthcheck.engines import known
 from healthcheck.engines.base import Launch
 from healthcheck.engines.unrecognised import UNRECOGNISED
+from healthcheck.stages.plan.image import STUBBED
 
 ROOT = Path(__file__).parents[1]
 NAMES = {launch.engine.name for launch in known.LAUNCHES} - {UNRECOGNISED.name}
@@ -140,6 +141,12 @@ def test_every_program_starts_its_own_launch(launch: Launch) -> None:
     for program in launch.programs:
         module = ("python3",) if program.startswith("-m ") else ()
         assert known.find((*module, *program.split(), "--port", "1"))[0] is launch
+
+
+def test_the_dry_run_has_a_stub_for_every_program_and_module() -> None:
+    assert known.PROGRAMS <= STUBBED
+    assert "vllm.entrypoints.openai.api_server" in known.MODULES
+    assert not {"uvicorn", "http.server"} & set(known.MODULES), "they run the author's program"
 
 
 def test_an_unknown_program_is_unrecognised() -> None:

@@ -238,6 +238,8 @@ class Launch:
         port_options, …: long option names, in order of precedence.
         port_variables, …: environment variables that apply without such an option.
         positional_model: the first positional argument is the model. `positional_port`: it is the port.
+        overriding_option: the option with a file whose settings count more than the command line; the kit does not
+            read that file.
         listens_by_file: a directive of its configuration file may name the port.
         name_is: the default model name: "model" (the path as given), "basename", a fixed name, or "?" (unknown).
         grammar: the options that the kit knows without a catalogue.
@@ -260,6 +262,7 @@ class Launch:
     key_variables: tuple[str, ...] = ()
     positional_model: bool = False
     positional_port: bool = False
+    overriding_option: str = ""
     listens_by_file: bool = False
     default_model: str | None = None
     name_is: str = "model"

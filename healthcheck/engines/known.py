@@ -21,6 +21,26 @@ def _launches() -> tuple[Launch, ...]:
 LAUNCHES = _launches()
 
 
+def _programs() -> frozenset[str]:
+    words = {program.partition(" ")[0] for launch in LAUNCHES for program in launch.programs}
+    return frozenset(word for word in words if word != "-m" and ":" not in word)
+
+
+def _modules() -> tuple[str, ...]:
+    found = set[str]()
+    for launch in LAUNCHES:
+        for program in launch.programs:
+            if program.startswith("-m ") and not launch.engine.web_server:
+                found.add(program.split()[1])
+    return tuple(sorted(found))
+
+
+PROGRAMS = _programs()
+"""The programs that start a server, some of them with further words."""
+MODULES = _modules()
+"""The Python modules that start a model server by `python -m`."""
+
+
 def find(argv: tuple[str, ...]) -> tuple[Launch, tuple[str, ...]]:
     """The launch that a recorded command is, and the arguments after its words."""
     words = (argv[0].rpartition("/")[2], *argv[1:])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from healthcheck.engines import known
 from healthcheck.system.files import DATA
 
 STUBS_FOLDER = Path(__file__).resolve().parent / "dry_run" / "stubs"
@@ -16,14 +17,19 @@ Source: its Dockerfile.
 """
 IMAGE_PACKAGES = "/usr/local/python3/lib/python3/site-packages/"
 """Where the stubs of libraries claim to be installed: it has their folders, but few of their files."""
-STUBS = {
-    script: tuple(names.split())
-    for script, _, names in (
-        line.partition(":")
-        for line in (STUBS_FOLDER / "programs.txt").read_text("ascii").splitlines()
-    )
-}
-"""The programs that each stub script replaces."""
+SERVER_STUB = "server.sh"
+
+
+def _stubs() -> dict[str, tuple[str, ...]]:
+    text = (STUBS_FOLDER / "programs.txt").read_text("ascii")
+    listed = (line.partition(":") for line in text.splitlines())
+    stubs = {script: tuple(names.split()) for script, _, names in listed}
+    others = known.PROGRAMS.difference(*stubs.values())
+    return {**stubs, SERVER_STUB: (*stubs[SERVER_STUB], *sorted(others))}
+
+
+STUBS = _stubs()
+"""The programs that each stub script replaces; those that start a known engine are servers."""
 VARIABLES = dict(
     line.split("=", 1) for line in (STUBS_FOLDER / "environment.txt").read_text("ascii").split()
 )
@@ -50,7 +56,7 @@ INSTALLED_ONLY = frozenset({
 
 Other servers that the image lacks exist, and plan/engine-installed judges them, as the service's image is unknown.
 """
-OTHER_ENGINES = frozenset(STUBS["server.sh"]) - INSTALLED_ONLY - REAL_PROGRAMS - _OF_PYTHON
+OTHER_ENGINES = frozenset(STUBS[SERVER_STUB]) - INSTALLED_ONLY - REAL_PROGRAMS - _OF_PYTHON
 """Servers that the official vllm-ascend image lacks, and that another image of the service may have."""
 _JQ_SINCE_CANN = (8, 3)
 """CANN's images have jq since 8.3.rc2. Source: their Dockerfiles."""

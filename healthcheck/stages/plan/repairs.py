@@ -91,7 +91,8 @@ def name(server: ServerCommand, option: str, model_path: str) -> str:
     if option and engine.serving.named_by_path and model_path in server.argv:
         return msg("remove --{option} and its value", option=option)
     given = engine.path_as_name_repair(spelled)
-    if option or not engine.options.name_the_model:
+    serves_path = engine.options.name_the_model and engine.serving.named_by_path
+    if option or not serves_path:
         return given
     return msg('serve "$MODEL_PATH" itself, or {given}', given=given)
 

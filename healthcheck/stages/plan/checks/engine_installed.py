@@ -11,7 +11,7 @@ from healthcheck.core.records import Finding
 from healthcheck.engines.base import Engine
 from healthcheck.engines.known import LAUNCHES
 from healthcheck.stages.plan import requested
-from healthcheck.stages.plan.image import STUBS
+from healthcheck.stages.plan.image import SERVER_STUB, STUBS
 from healthcheck.stages.plan.records import LaunchPlan, RecordedCommand, ServerCommand
 from healthcheck.text.messages import msg
 
@@ -21,7 +21,7 @@ _ENGINES = {
     launch.engine.name: launch.engine for launch in LAUNCHES if launch.engine.package is not None
 }
 """The engines that the vllm-ascend image lacks, by name."""
-_PROGRAMS = frozenset(STUBS["server.sh"]) - {"transformers"}
+_PROGRAMS = frozenset(STUBS[SERVER_STUB]) - {"transformers"}
 """Other servers that the image lacks, of unknown engines."""
 _RUNNERS = frozenset({"uv", "uvx", "poetry", "pipenv"})
 """Programs that run others in an environment of theirs, which the image lacks."""

@@ -58,10 +58,9 @@ def served_name(plan: LaunchPlan) -> Findings:
         yield unresolved(plan, name, msg("the served name"))
     elif wanted not in server.served_names and server.model is not None:
         names = server.served_names[:SHOWN_NAMES]
-        option = next(
-            (name for name in ("served-model-name", "alias", "model-name") if server.option(name)),
-            "",
-        )
+        own_option = server.engine.options.name.lstrip("-").replace("_", "-")
+        options = dict.fromkeys(("served-model-name", "alias", "model-name", own_option))
+        option = next((name for name in options if server.option(name)), "")
         by_path = server.served_names[0] in {server.model, *server.argv}
         if not option and by_path and not is_within(server.model, plan.model_path):
             return  # plan/model-path reports it

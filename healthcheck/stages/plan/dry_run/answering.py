@@ -45,7 +45,7 @@ def served(record: Record, job: Job) -> Served:
     told = (
         launch.engine.options.decide_port
         and launch.api is Api.OPENAI_CHAT
-        and "config" not in line.options
+        and not {"config", launch.overriding_option} & line.options.keys()
     )
     own = _own_port(line, launch.port_options, launch.port) if told else None
     if by_variable(launch.port_variables, record.env) or "uds" in line.options:

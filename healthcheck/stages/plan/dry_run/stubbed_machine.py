@@ -9,6 +9,7 @@ import re
 import shutil
 from pathlib import Path
 
+from healthcheck.engines import known
 from healthcheck.sandbox.job import HOST, KIT, STANDARD_PATH, Job
 from healthcheck.sandbox.protocol import ADDRESS, BETWEEN, LOADING, OFFLINE, TIME_LIMIT, TIMER
 from healthcheck.stages.plan.calls import SERVER_IMPORTS
@@ -101,6 +102,7 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
         **job.shown,
         "root": job.root,
         "script": job.script,
+        "server_modules": known.MODULES,
         "folder": job.folder and job.working_directory,
     }
     Path(f"{kit}/{IMAGE}").write_text(json.dumps(shown), encoding="ascii")

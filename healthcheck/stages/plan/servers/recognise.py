@@ -56,7 +56,23 @@ def server_of(record: Record, loaded: Sequence[str]) -> ServerCommand:
         return _app(record, launch, loaded)
     if launch.engine.settings_file and record.texts:
         return settings_file.server_of(record, launch, launch.engine.settings_file, argv)
-    return _as_front(_by_options(record, launch, argv, loaded), record)
+    server = _overridden(_by_options(record, launch, argv, loaded), launch)
+    return _as_front(server, record)
+
+
+def _overridden(server: ServerCommand, launch: Launch) -> ServerCommand:
+    """The server without what a file that counts more than its command line may change."""
+    file = server.options.get(launch.overriding_option, "") if launch.overriding_option else ""
+    if not file:
+        return server
+    unknown = f"{UNRESOLVED} {file} may set it>"
+    return replace(
+        server,
+        model=unknown,
+        port=None,
+        port_source=PortSource(kind=Origin.UNKNOWN, text=unknown),
+        served_names=(),
+    )
 
 
 def _as_front(server: ServerCommand, record: Record) -> ServerCommand:

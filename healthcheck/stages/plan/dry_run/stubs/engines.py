@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 from healthcheck.stages.plan import calls
-from healthcheck.stages.plan.dry_run.stubs import main_guard, note, shadows
+from healthcheck.stages.plan.dry_run.stubs import image, main_guard, note, shadows
 from healthcheck.stages.plan.dry_run.stubs.permissive import Anything, Base
 
 _SERVER_MODULES = tuple(f"{name}." for name in (
@@ -232,7 +232,8 @@ def not_there(module: str) -> str:
 
 def serves(module: str) -> bool:
     """Whether the module, run as a program, is a server."""
-    return not _ENDS_BY_ITSELF.search(module) and f"{module}.".startswith(_SERVER_MODULES)
+    servers = (*_SERVER_MODULES, *(f"{name}." for name in image.server_modules()))
+    return not _ENDS_BY_ITSELF.search(module) and f"{module}.".startswith(servers)
 
 
 def run_module(name: str) -> None:

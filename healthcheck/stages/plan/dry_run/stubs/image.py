@@ -36,6 +36,11 @@ def other_folder() -> str:
     return str(_image().get("folder", ""))
 
 
+def server_modules() -> tuple[str, ...]:
+    """The modules of the engines that the kit knows, which start a server by `python -m`."""
+    return tuple(_image().get("server_modules", ()))
+
+
 def packages() -> dict[str, str]:
     """The versions of the packages that scripts query, by pip's names."""
     return dict(_image().get("versions", {}))
