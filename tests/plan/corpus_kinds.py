@@ -221,8 +221,38 @@ _RIGHT_SHADOWS: tuple[Case, ...] = tuple(
     )
 )  # fmt: skip
 
+XLLM = 'xllm --model "$MODEL_PATH" --model_id "$MODEL_PATH"'
+_NEEDS_XLLM = {"plan/self-contained": "warn"}
+_RIGHT_XLLM: tuple[Case, ...] = tuple(
+    case(f"xllm-{name}", bash(body), _NEEDS_XLLM, says="xllm is started and nothing installs it")
+    for name, body in (
+        ("and-nothing-else", f"exec {XLLM} --port 8000"),
+        ("with-the-name-of-its-instance", f"exec {XLLM} -port=8000 --host 127.0.0.1"),
+        ("by-its-module", f"exec python3 -m xllm.launch_server {XLLM[5:]} --start-port 8000"),
+        (
+            "with-a-rank-for-each-device",
+            f"for rank in 0 1; do\n  {XLLM} --port $((8000 + rank)) --nnodes=2 --node_rank=$rank &\ndone\nwait",
+        ),
+    )
+)
+_WRONG_XLLM: tuple[Case, ...] = tuple(
+    case(f"xllm-{name}", bash(body), {**_NEEDS_XLLM, **expected}, files=files, says=says, fix=fix)
+    for name, body, expected, files, says, fix in (
+        ("at-its-own-port", f"exec {XLLM}", {"plan/port": "fail"}, {}, "xllm's own default", "--port 8000"),
+        ("with-the-name-of-its-folder", 'exec xllm --model "$MODEL_PATH" --port 8000', {"plan/served-name": "fail"}, {},
+         "served as 'Tiny-Chat'", 'pass --model_id "$MODEL_PATH"'),
+        ("with-another-name", 'exec xllm --model "$MODEL_PATH" --model_id mine --port 8000', {"plan/served-name": "fail"}, {},
+         "served as 'mine' (--model-id)", 'pass --model-id "$MODEL_PATH"'),
+        ("with-other-weights", 'exec xllm --model /models/other --model_id "$MODEL_PATH" --port 8000',
+         {"plan/model-path": "fail"}, {}, "/models/other", "$MODEL_PATH"),
+        ("with-a-file-that-overrides-it", f"exec {XLLM} --port 8000 --config_json_file conf.json",
+         {"plan/port": "warn", "plan/model-path": "warn", "plan/served-name": "warn"}, {"conf.json": "{}"}, "", ""),
+    )
+)  # fmt: skip
+
 RIGHT_KINDS: tuple[Case, ...] = (
     *_RIGHT_SHADOWS,
+    *_RIGHT_XLLM,
     *_RIGHT_OFFLINE,
     case(
         "asks-for-an-engine-or-installs-it",
@@ -233,4 +263,4 @@ RIGHT_KINDS: tuple[Case, ...] = (
         bash(f"if command -v lmdeploy; then {LMDEPLOY}\nelse {SERVE}\nfi"),
     ),
 )
-WRONG_KINDS: tuple[Case, ...] = (*_WRONG_ENGINES, *_WRONG_OFFLINE, *_WRONG_SHADOWS)
+WRONG_KINDS: tuple[Case, ...] = (*_WRONG_ENGINES, *_WRONG_OFFLINE, *_WRONG_SHADOWS, *_WRONG_XLLM)
