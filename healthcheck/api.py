@@ -11,6 +11,9 @@
 | `Stage.ENDPOINT` | `Interview`: what the server answered |
 | `Stage.PROBE` | `ProbeRun`: the samples and their grades |
 
+An extension may have a stage of its own, with a place between these. The kit's own extensions also add options to
+`verify` and `probe` (`Addition`); what such an option of `verify` asks for is a `Measurement`.
+
 A check of an NPU machine has the stage `RUNNER` and the facts `RunnerFacts` of `healthcheck.extensions.runner.api`.
 
 `read_submission(folder)` gathers the first, for tests.
@@ -32,7 +35,7 @@ from healthcheck.core.check import (
     unsettled,
     warn,
 )
-from healthcheck.core.extensions import Command
+from healthcheck.core.extensions import Addition, Command
 from healthcheck.core.records import (
     CheckResult,
     Finding,
@@ -42,7 +45,7 @@ from healthcheck.core.records import (
     Report,
     Verdict,
 )
-from healthcheck.core.stages import Stage
+from healthcheck.core.stages import Stage, Subject
 from healthcheck.errors import Blocked, ExitStatus, KitError, KitFailure, UsageError
 from healthcheck.text.messages import msg, plural
 
@@ -53,19 +56,23 @@ if TYPE_CHECKING:
     from healthcheck.stages.repo.facts import Submission, read_submission
     from healthcheck.stages.service.records import Launch
     from healthcheck.stages.weights.facts import WeightsFacts
+    from healthcheck.verify.run import Measurement, Run
 
 VERSION = 2
 _FACTS = {
     "Interview": "stages.endpoint.records",
     "Launch": "stages.service.records",
     "LaunchPlan": "stages.plan.records",
+    "Measurement": "verify.run",
     "ProbeRun": "stages.probe.records",
+    "Run": "verify.run",
     "Submission": "stages.repo.facts",
     "WeightsFacts": "stages.weights.facts",
     "read_submission": "stages.repo.facts",
 }
 __all__ = [
     "VERSION",
+    "Addition",
     "Blocked",
     "Check",
     "CheckResult",
@@ -80,13 +87,16 @@ __all__ = [
     "Launch",
     "LaunchPlan",
     "Level",
+    "Measurement",
     "NotApplicable",
     "Outcome",
     "ProbeRun",
     "Report",
     "Rule",
+    "Run",
     "Stage",
     "Status",
+    "Subject",
     "Submission",
     "UsageError",
     "Verdict",

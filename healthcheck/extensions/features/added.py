@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from healthcheck.core.extensions import Addition
+from healthcheck.api import Addition
 from healthcheck.text.messages import msg
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from healthcheck.core.stages import Stage
+from healthcheck.api import Stage
 from healthcheck.text.messages import msg
 
 FEATURES = Stage(

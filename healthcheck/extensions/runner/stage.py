@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from healthcheck.core.stages import Stage, Subject
+from healthcheck.api import Stage, Subject
 from healthcheck.text.messages import msg
 
 MACHINE = Subject(

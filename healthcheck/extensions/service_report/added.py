@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
+from healthcheck.api import Addition
 from healthcheck.cli.number_types import positive
-from healthcheck.core.extensions import Addition
 from healthcheck.text.messages import msg
 
 HEADING = msg("the evaluation client itself (see docs/service-report.md)")
