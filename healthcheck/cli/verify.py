@@ -150,7 +150,8 @@ def _refuse_places(options: argparse.Namespace) -> None:
 
 def _repaired(request: Request, progress: Progress) -> Request:
     """Make the repairs, each shown as a diff first; the run then verifies the repaired working copy."""
-    from healthcheck.verify import fix  # noqa: PLC0415 - most runs repair nothing
+    from healthcheck.report.words import commit_command  # noqa: PLC0415 - most runs repair nothing
+    from healthcheck.verify import fix  # noqa: PLC0415
     from healthcheck.verify.repairing import Repairing  # noqa: PLC0415
 
     if request.url or request.weights is None:
@@ -168,8 +169,9 @@ def _repaired(request: Request, progress: Progress) -> Request:
             left = verification.left_alone(made)
             for check in made:
                 said = msg(
-                    "already repaired in the working copy for {check}: commit it (git commit -a)",
+                    "already repaired in the working copy for {check}: commit it ({command})",
                     check=check,
+                    command=commit_command(verification.folder),
                 )
                 print(say(said))
             print("".join(f"{say(text)}\n" for text in left), end="")

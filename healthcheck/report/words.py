@@ -121,6 +121,11 @@ def in_folder(repair: str, folder: str) -> str:
     return repair
 
 
+def commit_command(folder: str) -> str:
+    """The command that commits all changes of the repository in a folder; "" is the current directory."""
+    return f"git -C {shlex.quote(folder)} commit -a" if folder else "git commit -a"
+
+
 def with_commands_in(results: Iterable[CheckResult], folder: str) -> tuple[CheckResult, ...]:
     """The results, with repairs whose commands run in a folder."""
     return tuple(
@@ -384,8 +389,7 @@ def next_step(report: Report) -> str:
         if each.outcome is wanted
     ]
     if report.uncommitted and not grave:
-        folder = f"-C {shlex.quote(report.folder)} " if report.folder else ""
-        return msg("commit the repair: {command}", command=f"git {folder}commit -a")
+        return msg("commit the repair: {command}", command=commit_command(report.folder))
     if not grave and report.stopped == UNWEIGHED:
         return _with_weights(report)
     for result in grave or (each for each in report.results if not each.settled):

@@ -34,6 +34,11 @@ class Repairing(Verification):
         open_ = (result for result in self._run.ledger.results if result.id not in made)
         return left_alone(with_commands_in(open_, self._run.folder()), self._changed)
 
+    @property
+    def folder(self) -> str:
+        """The repository, as the author named it; "" if it is the current directory."""
+        return self._run.folder()
+
     def already_made(self, weights: Path) -> tuple[str, ...]:
         """The checks that the uncommitted changes of the working copy repair; call `proposal` first."""
         if not self._changed or not repairable(self._run.ledger.results):
