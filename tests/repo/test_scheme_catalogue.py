@@ -12,7 +12,7 @@ import pytest
 from adapter.precision import RUNS_ON_ASCEND
 from healthcheck.ascend import hardware, schemes, stacks
 from healthcheck.ascend.hardware import Family
-from healthcheck.stages.weights.experts import has_experts
+from healthcheck.stages.weights.fit.experts import has_experts
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 RECIPES = SCRIPTS / "data" / "recipes.json"

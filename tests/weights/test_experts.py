@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.stages.weights.experts import estimated_bytes, expert_parameters
+from healthcheck.stages.weights.fit.experts import estimated_bytes, expert_parameters
 from tests.weights import folders
 from tests.weights.folders import findings, model, plan, said
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.stages.weights.memory import (
+from healthcheck.stages.weights.fit.memory import (
     Layout,
     cache_per_sequence,
     longest_sequence,

@@ -13,19 +13,21 @@ from healthcheck.contract import Rule
 from healthcheck.core.check import Findings, NotApplicable, fail, note, unsettled, warn
 from healthcheck.core.records import Finding
 from healthcheck.stages.plan.servers.options import UNRESOLVED
-from healthcheck.stages.weights import memory
-from healthcheck.stages.weights.demand import (
+from healthcheck.stages.weights.facts import WeightsFacts, check, judge_only_launches
+from healthcheck.stages.weights.fit import memory
+from healthcheck.stages.weights.fit.demand import (
     YARN_WITH_FACTOR_SINCE,
     Demand,
     longest_context,
     read_demand,
     stretched_context,
 )  # fmt: skip
-from healthcheck.stages.weights.facts import WeightsFacts, check, judge_only_launches
+from healthcheck.stages.weights.fit.memory import Shape
+from healthcheck.stages.weights.fit.quantization import judge_quantization
+from healthcheck.stages.weights.fit.room import room_of
+from healthcheck.stages.weights.fit.states import bytes_per_block, sequences
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.inventory import MAIN_INDEX
-from healthcheck.stages.weights.memory import Shape
-from healthcheck.stages.weights.quantization import judge_quantization
 from healthcheck.stages.weights.repairs import (
     Repair,
     place_of,
@@ -34,8 +36,6 @@ from healthcheck.stages.weights.repairs import (
     without_option,
     without_variable,
 )
-from healthcheck.stages.weights.room import room_of
-from healthcheck.stages.weights.states import bytes_per_block, sequences
 from healthcheck.text.messages import joined, msg
 
 MAX_DIGITS = 9

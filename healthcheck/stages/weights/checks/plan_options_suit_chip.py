@@ -11,12 +11,12 @@ from healthcheck.ascend import stacks
 from healthcheck.ascend.hardware import Family
 from healthcheck.core.check import Findings, NotApplicable, fail, warn
 from healthcheck.core.records import Finding, Level
-from healthcheck.stages.weights.attention import is_asked, judge_attention
-from healthcheck.stages.weights.demand import read_layout
 from healthcheck.stages.weights.documents import text_of
-from healthcheck.stages.weights.experts import has_experts
 from healthcheck.stages.weights.facts import WeightsFacts, check, judge_only_launches
-from healthcheck.stages.weights.memory import Cached, read_shape
+from healthcheck.stages.weights.fit.attention import is_asked, judge_attention
+from healthcheck.stages.weights.fit.demand import read_layout
+from healthcheck.stages.weights.fit.experts import has_experts
+from healthcheck.stages.weights.fit.memory import Cached, read_shape
 from healthcheck.stages.weights.repairs import (
     Repair,
     together,

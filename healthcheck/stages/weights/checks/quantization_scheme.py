@@ -11,8 +11,8 @@ from healthcheck.core.check import At, Findings, NotApplicable, fail, note, unse
 from healthcheck.core.records import Finding
 from healthcheck.stages.weights.documents import JsonObject, text_of
 from healthcheck.stages.weights.facts import Weights, WeightsFacts, check
-from healthcheck.stages.weights.load import fp8_beside_schemes, read_load
-from healthcheck.stages.weights.named_schemes import (
+from healthcheck.stages.weights.fit.load import fp8_beside_schemes, read_load
+from healthcheck.stages.weights.fit.named_schemes import (
     Layer,
     Named,
     by_compressed_tensors,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from healthcheck.ascend import stacks
 from healthcheck.ascend.hardware import Family, Npu
-from healthcheck.stages.weights import memory
-from healthcheck.stages.weights.demand import Demand
+from healthcheck.stages.weights.fit import memory
+from healthcheck.stages.weights.fit.demand import Demand
 
 HALF_SINCE = ">=0.18.0"
 """Releases that give the cache of a 310P half of the free memory. Source: vllm_ascend/_310p/worker_310p.py."""

@@ -1,0 +1,1 @@
+"""Does the model fit the devices, and does the release load its weights there?"""
