@@ -11,7 +11,7 @@ import pytest
 
 from healthcheck.stages.weights.facts import WeightsFacts, survey
 from healthcheck.stages.weights.fit.memory import Layout, read_shape
-from healthcheck.stages.weights.fit.states import bytes_per_block
+from healthcheck.stages.weights.fit.states import bytes_per_state_block
 from tests.weights import folders
 from tests.weights.folders import QWEN3, findings, model, plan, said
 from tests.weights.test_chip_options import QWEN35_27B
@@ -39,7 +39,7 @@ def test_the_bytes_of_a_block(tmp_path: Path) -> None:
     facts = WeightsFacts(uploaded=survey(model(tmp_path / "w", QWEN)), plan=plan())
     shape = read_shape(QWEN["text_config"])
     assert shape is not None
-    block = bytes_per_block(facts, shape, Layout(tensor=2))
+    block = bytes_per_state_block(facts, shape, Layout(tensor=2))
     state = 16 * 24 * 128 * 128 * 4
     assert block is not None
     assert int(3.86 * GIB) // (block - state) == 161

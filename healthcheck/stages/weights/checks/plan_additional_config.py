@@ -12,8 +12,7 @@ from healthcheck.core.check import Findings, NotApplicable, fail, warn
 from healthcheck.core.records import Finding, JsonValue
 from healthcheck.stages.weights.documents import JsonObject, text_of
 from healthcheck.stages.weights.facts import WeightsFacts, check, judge_only_launches
-from healthcheck.stages.weights.fit.demand import read_layout
-from healthcheck.stages.weights.fit.experts import is_dense
+from healthcheck.stages.weights.fit import is_dense, read_layout
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.repairs import renamed_key, without_key
 from healthcheck.text.did_you_mean import hint

@@ -14,18 +14,24 @@ from healthcheck.core.check import Findings, NotApplicable, fail, note, unsettle
 from healthcheck.core.records import Finding
 from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.weights.facts import WeightsFacts, check, judge_only_launches
-from healthcheck.stages.weights.fit import memory
-from healthcheck.stages.weights.fit.demand import (
+from healthcheck.stages.weights.fit import (
+    BLOCK_TOKENS,
+    MASK_BYTES,
+    OVERHEAD_BYTES,
     YARN_WITH_FACTOR_SINCE,
     Demand,
+    Shape,
+    bytes_per_state_block,
+    cache_per_sequence,
+    judge_quantization,
     longest_context,
+    longest_sequence,
     read_demand,
+    room_of,
+    sequences_with_state,
     stretched_context,
-)  # fmt: skip
-from healthcheck.stages.weights.fit.memory import Shape
-from healthcheck.stages.weights.fit.quantization import judge_quantization
-from healthcheck.stages.weights.fit.room import room_of
-from healthcheck.stages.weights.fit.states import bytes_per_block, sequences
+    weights_per_device,
+)
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.inventory import MAIN_INDEX
 from healthcheck.stages.weights.repairs import (
@@ -358,8 +364,8 @@ def _states(
     facts: WeightsFacts, demand: Demand, npu: Npu, report: Callable[..., Finding]
 ) -> Findings:
     """Judge the sequences at a time; `report` is for more than the state cache holds without working memory."""
-    wanted, shape = sequences(facts), demand.shape
-    block = bytes_per_block(facts, shape, demand.layout) if shape else None
+    wanted, shape = sequences_with_state(facts), demand.shape
+    block = bytes_per_state_block(facts, shape, demand.layout) if shape else None
     if not wanted or block is None:
         return
     room = room_of(demand, npu)
@@ -390,7 +396,7 @@ def _mask(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
     has = stacks.in_range(row.vllm_ascend, WITH_MASK) and stacks.is_older(
         row.torch_npu, TORCH_NPU_WITHOUT_MASK
     )
-    most = math.isqrt(beside // memory.MASK_BYTES) // memory.BLOCK_TOKENS * memory.BLOCK_TOKENS
+    most = math.isqrt(beside // MASK_BYTES) // BLOCK_TOKENS * BLOCK_TOKENS
     if (
         npu.family is not Family.P310
         or not has
@@ -398,7 +404,7 @@ def _mask(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
         or not facts.engine.loading.as_vllm
     ):
         return
-    made = memory.MASK_BYTES * (demand.context or 0) ** 2
+    made = MASK_BYTES * (demand.context or 0) ** 2
     expected = msg(
         "an attention mask of at most the {beside:.1f} GiB that vLLM leaves", beside=beside / GIB
     )
@@ -448,7 +454,7 @@ def _smallest(demand: Demand, npu: Npu, above: int = 0) -> int | None:
         size
         for size in KIND_SIZES
         if size > above and (shape is None or _divides(shape, size))
-        if demand.load.total_bytes // size + memory.OVERHEAD_BYTES < room
+        if demand.load.total_bytes // size + OVERHEAD_BYTES < room
     )
     return next(fitting, None)
 
@@ -479,9 +485,7 @@ def _longest(demand: Demand, npu: Npu) -> int | None:
     """The longest sequence that fits with working memory; None if unknown."""
     if demand.shape is None or demand.context is None:
         return None
-    return memory.longest_sequence(
-        demand.shape, room_of(demand, npu).cache, demand.layout, demand.context
-    )
+    return longest_sequence(demand.shape, room_of(demand, npu).cache, demand.layout, demand.context)
 
 
 def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu) -> Finding:
@@ -513,8 +517,8 @@ def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu) -> Finding:
                 have=have,
             )
         )
-    cache = memory.cache_per_sequence(shape, demand.context, layout)
-    safe = memory.longest_sequence(shape, room.cache, layout, demand.context)
+    cache = cache_per_sequence(shape, demand.context, layout)
+    safe = longest_sequence(shape, room.cache, layout, demand.context)
     parts = msg(
         "weights {weights:.1f} GiB, cache of one sequence of {context:,} tokens ({context_source}) "
         "{cache:.1f} GiB, working memory about {overhead_bytes:.0f} GiB; {have}",
@@ -522,7 +526,7 @@ def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu) -> Finding:
         context=demand.context,
         context_source=demand.context_source,
         cache=cache / GIB,
-        overhead_bytes=memory.OVERHEAD_BYTES / GIB,
+        overhead_bytes=OVERHEAD_BYTES / GIB,
         have=have,
     )
     if safe >= demand.context:
@@ -554,8 +558,8 @@ def _spread(facts: WeightsFacts, demand: Demand, npu: Npu, above: int = 0) -> Re
     If it needs more devices than the user stated, say how many. The tensor parallel size is larger than `above`.
     """
     parallel = replace(demand.layout, experts=True)
-    spread = memory.weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, parallel)
-    enough = spread + memory.OVERHEAD_BYTES < npu.usable_bytes * demand.utilization
+    spread = weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, parallel)
+    enough = spread + OVERHEAD_BYTES < npu.usable_bytes * demand.utilization
     if (
         enough
         and demand.layout.data > 1

@@ -13,10 +13,14 @@ from healthcheck.core.check import Findings, NotApplicable, fail, warn
 from healthcheck.core.records import Finding, Level
 from healthcheck.stages.weights.documents import text_of
 from healthcheck.stages.weights.facts import WeightsFacts, check, judge_only_launches
-from healthcheck.stages.weights.fit.attention import is_asked, judge_attention
-from healthcheck.stages.weights.fit.demand import read_layout
-from healthcheck.stages.weights.fit.experts import has_experts
-from healthcheck.stages.weights.fit.memory import Cached, read_shape
+from healthcheck.stages.weights.fit import (
+    Cached,
+    has_attention_options,
+    has_experts,
+    judge_attention,
+    read_layout,
+    read_shape,
+)
 from healthcheck.stages.weights.repairs import (
     Repair,
     together,
@@ -135,7 +139,7 @@ def plan_options_suit_chip(facts: WeightsFacts) -> Findings:
         raise NotApplicable(msg("no command line of vLLM is known"))
     chip = facts.chip
     rules = _rules_of(chip.family, facts.row.vllm_ascend)
-    if not rules and not is_asked(facts):
+    if not rules and not has_attention_options(facts):
         raise NotApplicable(
             msg(
                 "{release} has no such option on a {device}",

@@ -25,7 +25,7 @@ from healthcheck.stages.weights.facts import (
     check,
     judge_only_launches,
 )
-from healthcheck.stages.weights.fit.experts import is_dense
+from healthcheck.stages.weights.fit import is_dense
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.known_models import known_models
 from healthcheck.stages.weights.repairs import Repair, together, with_option, without_option

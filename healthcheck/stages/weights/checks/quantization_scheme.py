@@ -11,13 +11,14 @@ from healthcheck.core.check import At, Findings, NotApplicable, fail, note, unse
 from healthcheck.core.records import Finding
 from healthcheck.stages.weights.documents import JsonObject, text_of
 from healthcheck.stages.weights.facts import Weights, WeightsFacts, check
-from healthcheck.stages.weights.fit.load import fp8_beside_schemes, read_load
-from healthcheck.stages.weights.fit.named_schemes import (
+from healthcheck.stages.weights.fit import (
     Layer,
-    Named,
-    by_compressed_tensors,
-    by_method,
-    by_modelslim,
+    NamedScheme,
+    compressed_tensors_schemes,
+    fp8_beside_schemes,
+    modelslim_schemes,
+    read_load,
+    schemes_of_method,
 )
 from healthcheck.stages.weights.words import broken
 from healthcheck.text.messages import msg
@@ -126,16 +127,16 @@ def _beside_schemes(beside: str, row: stacks.Row) -> Iterator[Finding]:
     yield At("config.json").unsettled(expected=expected, seen=seen, fix=fix)
 
 
-def _named(weights: Weights, method: str) -> tuple[Named, ...]:
+def _named(weights: Weights, method: str) -> tuple[NamedScheme, ...]:
     if method == "ascend":
-        return by_modelslim(weights.description.value)
+        return modelslim_schemes(weights.description.value)
     if method == "compressed-tensors":
-        return tuple(by_compressed_tensors(weights))
-    return by_method(weights, method)
+        return tuple(compressed_tensors_schemes(weights))
+    return schemes_of_method(weights, method)
 
 
 def _judged(
-    facts: WeightsFacts, named: Named, registry: Registry, method: str
+    facts: WeightsFacts, named: NamedScheme, registry: Registry, method: str
 ) -> Iterator[Finding]:
     chip = facts.chip
     if not chip.served:
@@ -169,7 +170,7 @@ def _judged(
     )
 
 
-def _is_run(config: JsonObject, named: Named, registry: Registry, method: str) -> bool:
+def _is_run(config: JsonObject, named: NamedScheme, registry: Registry, method: str) -> bool:
     """Whether the release runs the scheme on any chip."""
     return registry.known and any(
         _takes(config, named, registry, family, method) for family in SERVED
@@ -177,7 +178,7 @@ def _is_run(config: JsonObject, named: Named, registry: Registry, method: str) -
 
 
 def _refusal(
-    config: JsonObject, named: Named, registry: Registry, family: Family, method: str
+    config: JsonObject, named: NamedScheme, registry: Registry, family: Family, method: str
 ) -> str:
     """Why the release does not run the scheme on the chip; "" if it does."""
     if family is Family.P310 and "310P" in registry.schemes and method != "ascend":
@@ -205,7 +206,7 @@ def _refusal(
     )
 
 
-def _label(config: JsonObject, named: Named, registry: Registry) -> str:
+def _label(config: JsonObject, named: NamedScheme, registry: Registry) -> str:
     """The scheme's label in the registry, which for FP8 has schemes of DeepSeek-V4 besides the general ones."""
     usual = f"{named.scheme.removesuffix(f' {IN_GROUPS}')} {named.layer.value}"
     if named.scheme != "FP8" or (registry.fp8_in_blocks and not _is_deepseek_v4(config)):
@@ -237,7 +238,7 @@ def _demands(config: JsonObject, label: str, registry: Registry) -> str:
 
 
 def _remedy(
-    config: JsonObject, named: Named, registry: Registry, family: Family, method: str
+    config: JsonObject, named: NamedScheme, registry: Registry, family: Family, method: str
 ) -> str:
     newest_first = schemes.registries()
     newer = newest_first[: next(at for at, each in enumerate(newest_first) if each is registry)]
@@ -259,7 +260,7 @@ def _remedy(
 
 
 def _takes(
-    config: JsonObject, named: Named, registry: Registry, family: Family, method: str
+    config: JsonObject, named: NamedScheme, registry: Registry, family: Family, method: str
 ) -> bool:
     """Whether a release runs the scheme on the chip, or has special code for the model that needs no scheme."""
     beside = registry.fp8_of(text_of(config.get("model_type")), family) if method == "fp8" else ""

@@ -32,7 +32,7 @@ def judge_attention(facts: WeightsFacts) -> Findings:
         yield from _cache(facts, registry.attention)
 
 
-def is_asked(facts: WeightsFacts) -> bool:
+def has_attention_options(facts: WeightsFacts) -> bool:
     """Whether the command has one of the two options."""
     return any(facts.option(name) is not None for name in (BACKEND, CACHE))
 

@@ -15,7 +15,7 @@ from healthcheck.stages.weights.folder import shown
 from healthcheck.text.messages import msg
 
 EXPERTS = ".experts."
-MOST = 20
+MAX_SCHEMES = 20
 """Limit on judged schemes; real weights have three or four."""
 QUANTIZED = (".weight_packed", ".weight_scale")
 """Tensors that compressed-tensors stores only for quantised layers."""
@@ -42,7 +42,7 @@ class Layer(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class NamedScheme:
     """The scheme of some layers.
 
     Attributes:
@@ -59,7 +59,7 @@ class Named:
     sure: bool = True
 
 
-def by_modelslim(description: JsonObject) -> tuple[Named, ...]:
+def modelslim_schemes(description: JsonObject) -> tuple[NamedScheme, ...]:
     """The schemes in quant_model_description.json, each with its first layer."""
     found: dict[tuple[str, Layer], str] = {}
     for key, value in description.items():
@@ -67,10 +67,10 @@ def by_modelslim(description: JsonObject) -> tuple[Named, ...]:
         if scheme and scheme != "FLOAT" and _is_layer(key):
             layer = Layer.EXPERTS if EXPERTS in key else Layer.LINEAR
             found.setdefault((scheme, layer), f'"{shown(key, 120)}": "{shown(scheme, 60)}"')
-            if len(found) == MOST:
+            if len(found) == MAX_SCHEMES:
                 break
     return tuple(
-        Named(scheme=scheme, layer=layer, quoted=quoted, where=DESCRIPTION)
+        NamedScheme(scheme=scheme, layer=layer, quoted=quoted, where=DESCRIPTION)
         for (scheme, layer), quoted in found.items()
     )
 
@@ -82,29 +82,30 @@ def _is_layer(key: str) -> bool:
     return tensor in {"weight", "weight_packed"} and not norm and "mtp" not in module.split(".")
 
 
-def by_method(weights: Weights, method: str) -> tuple[Named, ...]:
+def schemes_of_method(weights: Weights, method: str) -> tuple[NamedScheme, ...]:
     """The schemes of a method that has one scheme for all layers."""
     scheme = "FP8" if method in {"fp8", "deepseek_v4_fp8"} else "W8A8_MXFP8"
     layers = (Layer.LINEAR, Layer.EXPERTS) if has_experts(weights.text_config) else (Layer.LINEAR,)
     quoted = f'"quant_method": "{shown(method)}"'
     return tuple(
-        Named(scheme=scheme, layer=layer, quoted=quoted, where="config.json") for layer in layers
+        NamedScheme(scheme=scheme, layer=layer, quoted=quoted, where="config.json")
+        for layer in layers
     )
 
 
-def by_compressed_tensors(weights: Weights) -> Iterator[Named]:
+def compressed_tensors_schemes(weights: Weights) -> Iterator[NamedScheme]:
     """The schemes of the groups in a compressed-tensors configuration."""
     config = weights.quantization_config
-    listed = itertools.islice(child(config, "config_groups").items(), MOST)
+    listed = itertools.islice(child(config, "config_groups").items(), MAX_SCHEMES)
     groups = {name: group for name, group in listed if isinstance(group, dict)}
     layers = quantized_layers(weights)
     one = len({_scheme(group, config) for group in groups.values()}) == 1
     for name, group in groups.items():
-        quoted = f'"{shown(name)}": {_said(group)}'
+        quoted = f'"{shown(name)}": {_number_formats(group)}'
         meant = layers if one else _targeted(group, layers)
         for layer in meant:
             sure = one or len(meant) == 1
-            yield Named(
+            yield NamedScheme(
                 scheme=_scheme(group, config),
                 layer=layer,
                 quoted=quoted,
@@ -146,10 +147,10 @@ def _scheme(group: JsonObject, config: JsonObject) -> str:
             bits == 4 and weights.get("type", "int") == "int" and weights.get("strategy") == "group"
         )
         return "W4A16" if four and weights.get("dynamic") is not True else ""
-    return _of_both(bits, weights, activations)
+    return _scheme_with_activations(bits, weights, activations)
 
 
-def _of_both(bits: int, weights: JsonObject, activations: JsonObject) -> str:
+def _scheme_with_activations(bits: int, weights: JsonObject, activations: JsonObject) -> str:
     symmetric = (
         weights.get("symmetric", True) is True and activations.get("symmetric", True) is True
     )
@@ -169,12 +170,14 @@ def _of_both(bits: int, weights: JsonObject, activations: JsonObject) -> str:
     )
 
 
-def _said(group: Mapping[str, object]) -> str:
+def _number_formats(group: Mapping[str, object]) -> str:
     """The number formats of a group, such as "weights 4 bits int by group, activations as they are"."""
-    return f"weights {_numbers(group.get('weights'))}, activations {_numbers(group.get('input_activations'))}"
+    weights = _number_format(group.get("weights"))
+    activations = _number_format(group.get("input_activations"))
+    return f"weights {weights}, activations {activations}"
 
 
-def _numbers(arguments: object) -> str:
+def _number_format(arguments: object) -> str:
     if not isinstance(arguments, dict):
         return msg("as they are")
     kind, by = (

@@ -23,7 +23,7 @@ RELEASES = ">=0.22.1rc1,<0.29.0rc1"
 _WITHOUT_FULL_GRAPHS = {"none", "piecewise"}
 
 
-def sequences(facts: WeightsFacts) -> int:
+def sequences_with_state(facts: WeightsFacts) -> int:
     """The sequences for each of which vLLM wants a block; 0 if unknown, or if it wants none (no full graphs)."""
     mode = text_of(facts.table("compilation-config").get("cudagraph_mode")).lower()
     known = stacks.in_range(facts.row.vllm_ascend, RELEASES)
@@ -33,7 +33,7 @@ def sequences(facts: WeightsFacts) -> int:
     return int(given) if given.isdecimal() and len(given) < 9 else DEFAULT_SEQUENCES
 
 
-def bytes_per_block(facts: WeightsFacts, shape: Shape, layout: Layout) -> int | None:
+def bytes_per_state_block(facts: WeightsFacts, shape: Shape, layout: Layout) -> int | None:
     """The bytes of a block on each device; None for another model than those with gated delta nets."""
     config = facts.weights.text_config
     heads, key_heads = (
