@@ -37,3 +37,8 @@ def is_imported(module: str, records: Iterable[Sequence[str]]) -> bool:
         for each in records
         if len(each) > 1
     )
+
+
+def is_python_call(argv: Sequence[str]) -> bool:
+    """Whether a record is a call in Python, such as `uvicorn.run(…)`, and no command."""
+    return bool(argv) and argv[0].startswith(CALL)

@@ -17,7 +17,7 @@ QUOTED_CHARACTERS = 300
 def command_text(argv: Sequence[str]) -> str:
     """The command as a person would type it, without secrets, cut to the length of a message."""
     words = [word for word in argv if not word.startswith("#route ")]
-    if words and words[0].startswith(calls.CALL):
+    if calls.is_python_call(words):
         return f"{words[0].removeprefix(calls.CALL)[:NAME_CHARACTERS]}.run(…) in Python"
     text = shlex.join(redacted(words, without_secrets))
     text = text if len(text) <= COMMAND_CHARACTERS else f"{text[:COMMAND_CHARACTERS]}…"

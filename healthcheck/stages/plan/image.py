@@ -92,3 +92,8 @@ def looks_for(script: str, program: str) -> bool:
         )
         is not None
     )
+
+
+def may_be_in_image(path: str) -> bool:
+    """Whether the official vllm-ascend image may have a file at an absolute path."""
+    return path.startswith((IMAGE_SOURCES, IMAGE_PACKAGES)) or path in IMAGE_FOLDERS

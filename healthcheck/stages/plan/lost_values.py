@@ -15,8 +15,9 @@ from healthcheck import contract
 from healthcheck.ascend import stacks
 from healthcheck.core.check import fail
 from healthcheck.core.records import Finding
+from healthcheck.stages.plan.foreign_programs import is_foreign
+from healthcheck.stages.plan.need_repairs import variable_repair
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
-from healthcheck.stages.plan.repairs import demanded, is_foreign
 from healthcheck.stages.plan.script import causes, deploy_sh
 from healthcheck.stages.plan.script.causes import Cause, Origin
 from healthcheck.stages.plan.script.stderr import Need, complaints
@@ -137,7 +138,7 @@ def in_words(plan: LaunchPlan, lost: LostValue) -> tuple[str, str]:
             got=got,
             text=cause.text,
         )
-        return seen, demanded(plan, cause.name)
+        return seen, variable_repair(plan, cause.name)
     return _of_command(plan, lost, got)
 
 

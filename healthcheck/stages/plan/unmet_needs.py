@@ -9,25 +9,22 @@ from healthcheck.core.check import Findings, fail, unsettled, warn
 from healthcheck.core.records import Finding
 from healthcheck.sandbox.job import EndedBy
 from healthcheck.stages.plan import calls, offline_packages
+from healthcheck.stages.plan.foreign_programs import BASH_ONLY, is_foreign
+from healthcheck.stages.plan.need_repairs import NeedRepair, need_repair, variable_repair
 from healthcheck.stages.plan.records import LaunchPlan
-from healthcheck.stages.plan.repairs import (
-    BASH_ONLY,
-    Remedy,
-    demanded,
-    is_environment,
-    is_foreign,
-    is_of_the_image,
-    may_be_installed,
-    remedy,
-)
 from healthcheck.stages.plan.script import deploy_sh, trace
 from healthcheck.stages.plan.script.causes import Origin
+from healthcheck.stages.plan.script.missing_files import (
+    is_file_of_environment,
+    may_be_file_of_image,
+)
 from healthcheck.stages.plan.script.permissions import (
     limits_of_the_sandbox,
     refused,
     refused_weights,
 )
 from healthcheck.stages.plan.script.stderr import Complaint, Need, complaints
+from healthcheck.stages.plan.unknown_programs import reason_program_is_unknown
 from healthcheck.text.messages import msg
 
 EXPECTED = msg("everything that deploy.sh uses is in the repository or in the service's image")
@@ -54,7 +51,7 @@ def findings(plan: LaunchPlan, *kinds: Need) -> Findings:
     """
     seen: set[tuple[Need, str]] = set()
     for each in _reportable(plan):
-        found = remedy(plan, each)
+        found = need_repair(plan, each)
         thing = (_kind(each, found), found.cause.name if found.cause else each.name)
         if thing[0] in kinds and thing not in seen:
             seen.add(thing)
@@ -66,7 +63,7 @@ def any_of(plan: LaunchPlan, *kinds: Need) -> bool:
     return any(each.kind in kinds for each in _reportable(plan))
 
 
-def _kind(said: Complaint, found: Remedy) -> Need:
+def _kind(said: Complaint, found: NeedRepair) -> Need:
     """The kind of the thing that is missing: a file, if it would have set a variable."""
     of_a_file = found.cause is not None and found.cause.origin is Origin.UNSHIPPED
     return Need.FILE if of_a_file else said.kind
@@ -84,15 +81,15 @@ def _reportable(plan: LaunchPlan) -> Iterator[Complaint]:
             yield each
 
 
-def _missing(plan: LaunchPlan, said: Complaint, found: Remedy) -> Iterator[Finding]:
+def _missing(plan: LaunchPlan, said: Complaint, found: NeedRepair) -> Iterator[Finding]:
     serves = plan.server is not None
     seen, fix, say = found.seen, found.fix, warn
     if said.kind is Need.FILE and serves and not said.where and "python" not in said.text:
         if deploy_sh.is_written(plan.script, said.name):
             return
         seen, fix = said.text, msg("commit {name}, or remove its use", name=said.name)
-    elif not (is_of_the_image(plan, said) or (serves and _is_foreign_step(plan, said))):
-        if not serves and (unknown := may_be_installed(plan, said)):
+    elif not (may_be_file_of_image(plan, said) or (serves and _is_foreign_step(plan, said))):
+        if not serves and (unknown := reason_program_is_unknown(plan, said)):
             say, seen = unsettled, msg("{seen}; {unknown}", seen=seen, unknown=unknown)
         elif said.kind is Need.COMMAND and (said.name in BASH_ONLY or serves):
             seen = msg("{name} is not there: {text}", name=said.name, text=said.text)
@@ -108,7 +105,7 @@ def _is_foreign_step(plan: LaunchPlan, said: Complaint) -> bool:
     outside = said.name.startswith("/") and not said.name.startswith(
         (f"{plan.root}/", f"{plan.model_path}/")
     )
-    return said.kind is Need.FILE and bool(said.where) and (outside or is_environment(said))
+    return said.kind is Need.FILE and bool(said.where) and (outside or is_file_of_environment(said))
 
 
 def usage(plan: LaunchPlan, beginnings: str | tuple[str, ...]) -> Iterator[Finding]:
@@ -130,7 +127,7 @@ def usage(plan: LaunchPlan, beginnings: str | tuple[str, ...]) -> Iterator[Findi
             seen += msg("; it said {said}", said=repr(said[-200:]))
         fix: str = ASK_NOTHING
         if what.startswith(VARIABLE):
-            fix = demanded(plan, what.rpartition(" ")[2])
+            fix = variable_repair(plan, what.rpartition(" ")[2])
         yield fail(expected=EXPECTED, seen=seen, fix=fix, where=deploy_sh.place(line))
 
 

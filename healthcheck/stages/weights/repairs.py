@@ -186,7 +186,7 @@ def _scripts(facts: WeightsFacts) -> Iterator[_Script]:
 def _in_scripts(facts: WeightsFacts, change: Callable[[Arguments], Edits]) -> Edits:
     """The edits of the one script in which a change is possible; deploy.sh goes first."""
     server = facts.server
-    if server is None or (server.argv and server.argv[0].startswith(calls.CALL)):
+    if server is None or calls.is_python_call(server.argv):
         return ()
     made = [change(Arguments.of(each.text, server, each.file)) for each in _scripts(facts)]
     if made and made[0]:

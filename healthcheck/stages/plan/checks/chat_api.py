@@ -95,7 +95,7 @@ def chat_api(plan: LaunchPlan) -> Findings:
     yield from _refused_requests(plan, server)
     if server.option("ssl-certfile") or server.option("ssl-keyfile"):
         seen = msg("TLS is switched on: {quoted}", quoted=server.command)
-        how, where = repairs.no_tls(server), line_of(plan, "--ssl")
+        how, where = repairs.no_tls_repair(server), line_of(plan, "--ssl")
         yield fail(
             expected=msg("plain HTTP"),
             seen=seen,

@@ -92,7 +92,7 @@ def host(plan: LaunchPlan) -> Findings:
     else:
         return
     edits = repairs.host_edits(plan, server)
-    fix = "" if edits else repairs.host(server)
+    fix = "" if edits else repairs.host_repair(server)
     yield say(expected=expected, seen=seen, fix=fix, where=where, edits=edits)
 
 

@@ -165,7 +165,7 @@ def _naming(
 ) -> str:
     """The repair: name $MODEL_PATH as the model, or keep its value if the script changed it."""
     if overwritten:
-        return repairs.own_model_path(overwritten)
+        return repairs.overwriting_repair(overwritten)
     if _was_changed(plan, server, model):
         given = server.env[contract.MODEL_PATH_VARIABLE]
         return msg(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, warn
 from healthcheck.errors import KitError
-from healthcheck.stages.plan import repairs
 from healthcheck.stages.plan.commands import NAME_CHARACTERS
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
+from healthcheck.stages.plan.script.line_ends import line_end_repair
 from healthcheck.stages.plan.servers.served import line_of, served
 from healthcheck.system import json_text
 from healthcheck.system.processes import shortened
@@ -62,7 +62,7 @@ def no_carriage_returns(plan: LaunchPlan) -> Findings:
     )
     if files:
         seen = msg("{values}; lines end in CR LF in {files}", values=seen, files=", ".join(files))
-        fix = repairs.line_ends(*files)
+        fix = line_end_repair(*files)
     where = line_of(plan, found[0][0]) if found and found[0][0] else server.where
     expected = msg("values without a carriage return at the end")
     yield (fail if harmful else warn)(expected=expected, seen=seen, fix=fix, where=where)

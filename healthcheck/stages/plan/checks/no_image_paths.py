@@ -9,8 +9,8 @@ from healthcheck.core.check import Findings, check, warn
 from healthcheck.stages.plan import unmet_needs
 from healthcheck.stages.plan.image import IMAGE_FOLDERS
 from healthcheck.stages.plan.records import LaunchPlan
-from healthcheck.stages.plan.repairs import is_of_the_image
 from healthcheck.stages.plan.script import deploy_sh
+from healthcheck.stages.plan.script.missing_files import may_be_file_of_image
 from healthcheck.stages.plan.unmet_needs import EXPECTED
 from healthcheck.text.messages import msg
 
@@ -46,7 +46,7 @@ def no_image_paths(plan: LaunchPlan) -> Findings:
     ```
     """
     where = {each.where for each in unmet_needs.reported(plan)}
-    named = any(is_of_the_image(plan, each) for each in unmet_needs.reported(plan))
+    named = any(may_be_file_of_image(plan, each) for each in unmet_needs.reported(plan))
     use, place = _image_place(plan)
     if use and not named and place not in where:
         seen = msg("a place in the official vllm-ascend image: “{seen}”", seen=use)

@@ -10,8 +10,8 @@ from healthcheck.core.check import Findings, check, fail, warn
 from healthcheck.core.records import Finding
 from healthcheck.stages.plan import lost_values, unmet_needs
 from healthcheck.stages.plan.commands import NAME_CHARACTERS
+from healthcheck.stages.plan.image import may_be_in_image
 from healthcheck.stages.plan.records import LaunchPlan
-from healthcheck.stages.plan.repairs import is_in_the_image
 from healthcheck.stages.plan.script import causes
 from healthcheck.stages.plan.script.stderr import Need
 from healthcheck.stages.plan.script.weight_path import Misnamed, misnamed
@@ -87,7 +87,7 @@ def _missing_file(plan: LaunchPlan, spelled: str, media: str | None) -> Finding:
     if unshipped := causes.unshipped_path(plan, name):
         seen = msg("{spelled}: the file is in your folder but not in the commit", spelled=spelled)
         return fail(expected=EXPECTED, seen=seen, fix=causes.commit(unshipped), where=where)
-    say = warn if is_in_the_image(name) else fail
+    say = warn if may_be_in_image(name) else fail
     seen = msg("{spelled}: there is no such file when the server starts", spelled=spelled)
     fix = _DRAFT if spelled.startswith("--speculative-config") else _ship(plan, name)
     return say(expected=EXPECTED, seen=seen, fix=fix, where=where)
@@ -115,7 +115,7 @@ def _missing_variable_files(plan: LaunchPlan) -> Iterator[Finding]:
     engines = {(each, s.engine.name): s.engine for s in servers for each in s.missing_variables}
     for (setting, _), engine in engines.items():
         name, _, value = setting.partition("=")
-        opened = name in engine.options.opened and not is_in_the_image(value)
+        opened = name in engine.options.opened and not may_be_in_image(value)
         say = fail if opened else warn
         shown = shortened(setting, NAME_CHARACTERS)
         seen = msg("{setting}: there is no such file when the server starts", setting=shown)

@@ -75,7 +75,7 @@ def port(plan: LaunchPlan) -> Findings:
     )
     where = source.where or line_of(plan, *needles)
     edits = () if source.where else repairs.port_edits(plan, server)
-    fix = "" if edits else repairs.port(server)
+    fix = "" if edits else repairs.port_repair(server)
     if _OF_YAML.search(where):
         fix = msg("write there: {line}", line=f"port: {contract.PORT}")
     yield fail(expected=expected, seen=seen, fix=fix, where=where, edits=edits)

@@ -77,7 +77,7 @@ def served_name(plan: LaunchPlan) -> Findings:
             quoted=server.command,
         )
         edits = repairs.name_edits(plan, server, option)
-        fix = "" if edits else repairs.name(server, option, plan.model_path)
+        fix = "" if edits else repairs.name_repair(server, option, plan.model_path)
         where = (
             line_of(plan, f"--{option}", f"--{option.replace('-', '_')}")
             if option

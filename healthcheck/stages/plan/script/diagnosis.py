@@ -11,18 +11,13 @@ from healthcheck.engines.vllm import PROGRAM
 from healthcheck.sandbox.job import KIT, EndedBy
 from healthcheck.stages.plan import calls, offline_packages
 from healthcheck.stages.plan.image import IMAGE_PACKAGES, engines_looked_for
+from healthcheck.stages.plan.need_repairs import engine_repair, need_repair
 from healthcheck.stages.plan.records import LaunchPlan
-from healthcheck.stages.plan.repairs import (
-    install_engine,
-    is_of_the_image,
-    line_ends,
-    may_be_installed,
-    own_model_path,
-    remedy,
-    unknown_engines,
-)
+from healthcheck.stages.plan.repairs import overwriting_repair
 from healthcheck.stages.plan.requested import placeholders
 from healthcheck.stages.plan.script import deploy_sh, trace
+from healthcheck.stages.plan.script.line_ends import line_end_repair
+from healthcheck.stages.plan.script.missing_files import may_be_file_of_image
 from healthcheck.stages.plan.script.permissions import (
     is_refused,
     limits_of_the_sandbox,
@@ -37,6 +32,10 @@ from healthcheck.stages.plan.script.stderr import (
     Need,
     error_line,
     last_lines,
+)
+from healthcheck.stages.plan.unknown_programs import (
+    reason_engines_are_unknown,
+    reason_program_is_unknown,
 )
 from healthcheck.text.messages import msg
 
@@ -197,7 +196,7 @@ def _line_ends(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     if number is None and helper is None:
         return None
     file = contract.ENTRY_POINT if number else helper["file"] if helper else ""
-    return Ending(line_ends(file), deploy_sh.place(number))
+    return Ending(line_end_repair(file), deploy_sh.place(number))
 
 
 def _limit(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
@@ -264,13 +263,15 @@ def _missing(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     if not last or last.text.strip()[:200] not in last_lines(plan.run):
         return None
     of_the_script = last.kind in {Need.SYNTAX, Need.OPTION} or "#!" in last.name
-    found = remedy(plan, last)
+    found = need_repair(plan, last)
     return Ending(
         seen=found.seen,
         fix=found.fix,
         where=found.where,
         told=not of_the_script and last not in limits_of_the_sandbox(plan, said),
-        open_because=_EMPTY_FOLDER if is_of_the_image(plan, last) else may_be_installed(plan, last),
+        open_because=_EMPTY_FOLDER
+        if may_be_file_of_image(plan, last)
+        else reason_program_is_unknown(plan, last),
     )
 
 
@@ -327,7 +328,7 @@ def _overwritten(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
         or not trace.asks(plan, _MODEL_PATH)
     ):
         return None
-    return Ending(own_model_path(place), place.where)
+    return Ending(overwriting_repair(place), place.where)
 
 
 def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
@@ -395,7 +396,9 @@ def _other_engine(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
         )
     if not depends:
         return None
-    return Ending(install_engine(), deploy_sh.place(stop.line), open_because=unknown_engines(names))
+    return Ending(
+        engine_repair(), deploy_sh.place(stop.line), open_because=reason_engines_are_unknown(names)
+    )
 
 
 def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:

@@ -6,7 +6,7 @@ import re
 
 from healthcheck.stages.plan.image import INSTALLED_ONLY, STUBBED
 from healthcheck.stages.plan.records import LaunchPlan
-from healthcheck.stages.plan.repairs import is_of_the_image
+from healthcheck.stages.plan.script.missing_files import may_be_file_of_image
 from healthcheck.stages.plan.script.stderr import Complaint, Need, last_lines
 
 _REFUSED = re.compile(
@@ -87,7 +87,7 @@ def _is_limit(plan: LaunchPlan, said: Complaint) -> bool:
     of_the_image = said.name.startswith(
         ("/usr/bin/", "/usr/local/bin/", "/usr/local/Ascend/", "/bin/")
     )
-    of_the_image |= is_of_the_image(plan, said)
+    of_the_image |= may_be_file_of_image(plan, said)
     refused = said.kind is Need.PERMISSION or f"cannot create {said.name}" in said.text
     return (
         of_the_image

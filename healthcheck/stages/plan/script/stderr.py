@@ -45,6 +45,12 @@ class Complaint:
     text: str
     guarded: bool = False
 
+    @property
+    def line(self) -> int:
+        """The line of deploy.sh; 0 if the message has none, or one of another file."""
+        file, _, number = self.where.partition(":")
+        return int(number) if file == contract.ENTRY_POINT and number.isdigit() else 0
+
 
 _LOCATED = re.compile(r"^(?P<file>[^\s:][^:]*): (?:line )?(?P<line>\d+): (?P<rest>.+)$")
 _LOCATED_TEXTS = (

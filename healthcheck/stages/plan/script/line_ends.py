@@ -1,0 +1,15 @@
+"""The command that repairs line ends."""
+
+from __future__ import annotations
+
+import posixpath
+import shlex
+
+
+def line_end_repair(*files: str) -> str:
+    """The command that ends the lines of committed files in LF, now and after the next checkout."""
+    names = shlex.join(files)
+    patterns = [shlex.quote(f"{posixpath.normpath(file)} text eol=lf") for file in files]
+    kept = " && ".join(f"echo {pattern} >> .gitattributes" for pattern in patterns)
+    committed = f"git add {names} .gitattributes && git commit -m 'End lines in LF'"
+    return f"sed -i 's/\\r$//' {names} && {kept} && {committed}"
