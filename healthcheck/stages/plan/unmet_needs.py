@@ -19,9 +19,9 @@ from healthcheck.stages.plan.script.missing_files import (
     may_be_file_of_image,
 )
 from healthcheck.stages.plan.script.permissions import (
-    limits_of_the_sandbox,
-    refused,
-    refused_weights,
+    caused_by_the_sandbox,
+    reports_denial_outside,
+    reports_denied_change_of_weights,
 )
 from healthcheck.stages.plan.script.stderr import Complaint, Need, complaints
 from healthcheck.stages.plan.unknown_programs import reason_program_is_unknown
@@ -40,7 +40,7 @@ def reported(plan: LaunchPlan) -> tuple[Complaint, ...]:
     said = complaints(plan.run.stderr, plan.script)
     if plan.server is not None:
         said = tuple(each for each in said if not each.guarded)
-    excused = limits_of_the_sandbox(plan, said)
+    excused = caused_by_the_sandbox(plan, said)
     return tuple(each for each in said if each not in excused)
 
 
@@ -77,7 +77,11 @@ def _reportable(plan: LaunchPlan) -> Iterator[Complaint]:
         if offline_packages.is_reported(plan, each.text):
             continue  # plan/starts-server reports it
         of_the_file = "#!" in each.name or r"\r" in each.name
-        if not (of_the_file or refused_weights(plan, each.text) or refused(plan, each.text)):
+        if not (
+            of_the_file
+            or reports_denied_change_of_weights(plan, each.text)
+            or reports_denial_outside(plan, each.text)
+        ):
             yield each
 
 

@@ -13,7 +13,7 @@ from healthcheck.stages.plan import repairs
 from healthcheck.stages.plan.commands import QUOTED_CHARACTERS, quoted
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.script import deploy_sh, quotes
-from healthcheck.stages.plan.script.permissions import refused_weights
+from healthcheck.stages.plan.script.permissions import reports_denied_change_of_weights
 from healthcheck.stages.plan.script.sourced import Overwriting, overwriting
 from healthcheck.stages.plan.script.weight_path import misnamed
 from healthcheck.stages.plan.servers.options import UNRESOLVED
@@ -91,7 +91,12 @@ def model_path(plan: LaunchPlan) -> Findings:
     if not found and server.engine.is_catalogued:
         yield from _quotes(plan)
     refusal = next(
-        (line for line in plan.run.stderr.splitlines() if refused_weights(plan, line)), ""
+        (
+            line
+            for line in plan.run.stderr.splitlines()
+            if reports_denied_change_of_weights(plan, line)
+        ),
+        "",
     )
     if refusal:
         expected = msg(

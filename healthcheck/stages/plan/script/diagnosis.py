@@ -19,10 +19,10 @@ from healthcheck.stages.plan.script import deploy_sh, trace
 from healthcheck.stages.plan.script.line_ends import line_end_repair
 from healthcheck.stages.plan.script.missing_files import may_be_file_of_image
 from healthcheck.stages.plan.script.permissions import (
-    is_refused,
-    limits_of_the_sandbox,
-    refused,
-    refused_weights,
+    caused_by_the_sandbox,
+    ends_in_denial_by_the_sandbox,
+    reports_denial_outside,
+    reports_denied_change_of_weights,
 )
 from healthcheck.stages.plan.script.refusals import NAMESPACES
 from healthcheck.stages.plan.script.sourced import overwriting
@@ -144,11 +144,11 @@ def ending(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending:
 
 def _sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     """Only limits of a sandbox without namespaces."""
-    excused = limits_of_the_sandbox(plan, said)
+    excused = caused_by_the_sandbox(plan, said)
     others = any(each.kind is not Need.SYNTAX for each in said if each not in excused)
     if not plan.observed.isolated and not others and _reads_program(plan):
         return Ending(NAMESPACES, open_because=_STUB_IN_SHELL)
-    if len(excused) < len(said) or not (excused or is_refused(plan)):
+    if len(excused) < len(said) or not (excused or ends_in_denial_by_the_sandbox(plan)):
         return None
     few_rights = msg(
         "{without_namespaces}, and this user may not change files of the machine",
@@ -248,7 +248,7 @@ def _refusal(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 def _refused(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     """A step that only root can do; its failure here says nothing about the submission."""
     words = last_lines(plan.run)
-    if not words or not refused(plan, words[-1]):
+    if not words or not reports_denial_outside(plan, words[-1]):
         return None
     where = deploy_sh.place(trace.stop(plan).line)
     return Ending(
@@ -268,7 +268,7 @@ def _missing(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
         seen=found.seen,
         fix=found.fix,
         where=found.where,
-        told=not of_the_script and last not in limits_of_the_sandbox(plan, said),
+        told=not of_the_script and last not in caused_by_the_sandbox(plan, said),
         open_because=_EMPTY_FOLDER
         if may_be_file_of_image(plan, last)
         else reason_program_is_unknown(plan, last),
@@ -364,7 +364,7 @@ def _other_devices(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | No
 
 def _read_only(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     words = last_lines(plan.run)
-    if not words or not refused_weights(plan, words[-1]):
+    if not words or not reports_denied_change_of_weights(plan, words[-1]):
         return None
     unknown = msg("whether the service lets anything be written below MODEL_PATH is unknown")
     return Ending(msg("change a copy: cp the file to a folder of your own"), open_because=unknown)
