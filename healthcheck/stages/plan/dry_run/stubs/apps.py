@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from healthcheck.stages.plan import calls
-from healthcheck.stages.plan.dry_run.stubs import note, shadows
+from healthcheck.stages.plan.dry_run.stubs import recorded_servers, shadows
 from healthcheck.stages.plan.dry_run.stubs.permissive import Base
 
 _METHODS = {"get", "post", "put", "delete", "patch", "route", "api_route", "websocket"}
@@ -132,7 +132,9 @@ def serve(name: str, app: Any = None, **options: Any) -> None:
     routes = routes_of(app) if isinstance(app, str) else tuple(getattr(app, "routes_found", ()))
     plain = {key: str(value) for key, value in options.items() if value is not None}
     shadows.record_for_library()
-    note.serve(f"{calls.CALL}{name}", [json.dumps({"routes": routes, "options": plain})])
+    recorded_servers.act_as_server(
+        f"{calls.CALL}{name}", [json.dumps({"routes": routes, "options": plain})]
+    )
 
 
 class UvicornServer:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, f"{sys.argv[1]}/lib")
 
-from healthcheck.stages.plan.dry_run.stubs import note
+from healthcheck.stages.plan.dry_run.stubs import naps, note, recorded_servers
 
 _START_S = 1.0
 _PATIENCE_S = 20.0
@@ -101,7 +101,7 @@ def main() -> int:
     for delay_s in _pauses_s(call):
         if status:
             break
-        note.sleep(delay_s)
+        naps.sleep(delay_s)
         status, body = _exchange(*asked)
     fails = status >= _ERROR and (
         name == "wget" or call.last("f", "fail", "fail-with-body") is not None
@@ -146,7 +146,11 @@ def _exchange(port: int, path: str, method: str = "GET", body: bytes = b"") -> t
     """The status and the body of a response; status 0 without a response."""
     head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
     request = head.encode("utf-8", "surrogateescape") + body
-    data = note.answer(port, request) if note.is_offline() else _sent_over_tcp(port, request)
+    data = (
+        recorded_servers.server_reply(port, request)
+        if note.is_offline()
+        else _sent_over_tcp(port, request)
+    )
     status = _STATUS.match(data)
     return int(status[1]) if status else 0, data.partition(b"\r\n\r\n")[2]
 
@@ -157,7 +161,7 @@ def _sent_over_tcp(port: int, request: bytes) -> bytes:
             connection.sendall(request)
             return b"".join(iter(lambda: connection.recv(65536), b""))
     except ConnectionRefusedError:
-        note.refused(port)
+        note.refused_port(port)
     except OSError:
         pass
     return b""
@@ -166,9 +170,9 @@ def _sent_over_tcp(port: int, request: bytes) -> bytes:
 def _let_start() -> None:
     """Wait for a background process to become a server, since sleeps before were cut short."""
     until = time.monotonic() + _START_S
-    while note.has_patience() and not note.is_serving() and note.others_run():
+    while note.has_patience() and not note.is_serving() and note.has_other_processes():
         if time.monotonic() >= until:
-            note.waited_in_vain()
+            note.vain_wait()
             return
         time.sleep(0.01)
 

@@ -119,7 +119,7 @@ def _in_the_submission(place: str) -> bool:
 
 def _earlier() -> Iterator[tuple[str, str, str, list[str]]]:
     """Records of other processes: kind, working directory, program, arguments."""
-    for pid, kind, folder, program, *arguments in note.recorded():
+    for pid, kind, folder, program, *arguments in note.records():
         if pid != str(os.getpid()):
             yield kind, folder, program, arguments
 

@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 from healthcheck.stages.plan import calls
-from healthcheck.stages.plan.dry_run.stubs import image, main_guard, note, shadows
+from healthcheck.stages.plan.dry_run.stubs import image, main_guard, note, recorded_servers, shadows
 from healthcheck.stages.plan.dry_run.stubs.permissive import Anything, Base
 
 _SERVER_MODULES = tuple(f"{name}." for name in (
@@ -88,7 +88,9 @@ def option(name: str, value: Any) -> list[str]:
 async def _vllm_run_server(parsed: Any, *_: Any, **__: Any) -> None:
     main_guard.record("run_server")
     shadows.record_for_server()
-    note.serve("python3", ["-m", "vllm.entrypoints.openai.api_server", *_changed(parsed)])
+    recorded_servers.act_as_server(
+        "python3", ["-m", "vllm.entrypoints.openai.api_server", *_changed(parsed)]
+    )
 
 
 def _vllm_main(*_: Any, **__: Any) -> None:
@@ -96,7 +98,7 @@ def _vllm_main(*_: Any, **__: Any) -> None:
     if sys.argv[1:2] == ["serve"]:
         main_guard.record("main")
         shadows.record_for_server()
-        note.serve("vllm", sys.argv[1:])
+        recorded_servers.act_as_server("vllm", sys.argv[1:])
     note.record("exec", "vllm", *sys.argv[1:])
 
 
@@ -168,7 +170,7 @@ def download(repo: Any = None, *args: Any, **kwargs: Any) -> str:
 def _sglang_launch_server(arguments: Any = None, *_: Any, **more: Any) -> None:
     given = {**getattr(arguments, "__dict__", {}), **more}
     argv = [part for key, value in given.items() for part in option(key, value)]
-    note.serve("python3", ["-m", "sglang.launch_server", *argv])
+    recorded_servers.act_as_server("python3", ["-m", "sglang.launch_server", *argv])
 
 
 def parts(name: str) -> dict[str, Any]:
@@ -241,5 +243,5 @@ def run_module(name: str) -> None:
     if serves(name):
         if name.startswith("vllm."):
             shadows.record_for_server()
-        note.serve("python3", ["-m", name, *sys.argv[1:]])
+        recorded_servers.act_as_server("python3", ["-m", name, *sys.argv[1:]])
     note.record("exec", "python3", "-m", name, *sys.argv[1:])

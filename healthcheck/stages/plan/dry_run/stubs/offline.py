@@ -9,7 +9,7 @@ from typing import Any
 
 from healthcheck.sandbox import replies
 from healthcheck.sandbox.protocol import NO_NETWORK
-from healthcheck.stages.plan.dry_run.stubs import note
+from healthcheck.stages.plan.dry_run.stubs import note, recorded_servers
 
 _INET = {-1, _socket.AF_INET, _socket.AF_INET6}
 _FREE_PORT, _AT_ONCE = 49152, 65536
@@ -22,7 +22,7 @@ def patch(module: ModuleType) -> None:
 
 def _refusal() -> OSError:
     """What the kernel would say of a call that needs a network."""
-    note.lacks_network()
+    note.missing_network()
     return OSError(NO_NETWORK, os.strerror(NO_NETWORK))
 
 
@@ -61,9 +61,9 @@ class _Offline:
     def connect(self, address: Any) -> None:
         if self._other is None:
             raise _refusal()
-        if note.serves(address[1]) is None:
+        if recorded_servers.recorded_server(address[1]) is None:
             raise ConnectionRefusedError(111, "Connection refused")
-        note.asked("")
+        recorded_servers.note_request("")
         self._other.setblocking(False)
         self._port = address[1]
 
@@ -80,7 +80,7 @@ class _Offline:
         if self._port is not None:
             self._sent += self._other.recv(sent)
             if replies.is_whole(self._sent):
-                self._other.sendall(note.answer(self._port, self._sent))
+                self._other.sendall(recorded_servers.server_reply(self._port, self._sent))
                 self._other.close()
                 self._port = None
         return sent

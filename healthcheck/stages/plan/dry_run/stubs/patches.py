@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from healthcheck.sandbox.protocol import ADDRESS, TIME_LIMIT
-from healthcheck.stages.plan.dry_run.stubs import apps, image, note, offline
+from healthcheck.stages.plan.dry_run.stubs import apps, image, naps, note, offline
 from healthcheck.stages.plan.dry_run.stubs.pip import SITE
 
 _LOCAL = {"", "localhost", "127.0.0.1", "0.0.0.0", "::1", "::"}  # noqa: S104 - compared with, never bound
@@ -51,8 +51,8 @@ def _asyncio_sleep(module: ModuleType) -> None:
     really_sleep = module.__dict__["sleep"]
 
     async def sleep(delay: float, result: Any = None) -> Any:
-        note.slept(delay)
-        return await really_sleep(note.nap_s(delay), result)
+        naps.note_sleep(delay)
+        return await really_sleep(naps.nap_s(delay), result)
 
     module.__dict__["sleep"] = sleep
 
@@ -78,7 +78,7 @@ def _socket(module: ModuleType) -> None:
             try:
                 return really_connect(self, address)
             except ConnectionRefusedError:
-                note.refused(address[1])
+                note.refused_port(address[1])
                 raise
         return really_connect(self, address)
 

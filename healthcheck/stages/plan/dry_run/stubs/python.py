@@ -22,9 +22,11 @@ from healthcheck.stages.plan.dry_run.stubs import (
     imports,
     modes,
     modules,
+    naps,
     note,
     permissive,
     pip,
+    recorded_servers,
     shadows,
     webservers,
 )
@@ -121,8 +123,8 @@ def _pose_as_python(kit: str, invoked: str) -> None:
             sys.path.insert(0, entry)
     if os.path.lexists(f"{kit}/bin/chmod"):
         os.chmod = modes.change
-    time.sleep = note.sleep  # type: ignore[assignment]
-    note.keep_time()
+    time.sleep = naps.sleep  # type: ignore[assignment]
+    naps.advance_clocks()
     modules.install(kit)
 
 
@@ -184,7 +186,7 @@ def _script(path: str, arguments: list[str]) -> None:
         "server.sh",
         "vllm.py",
     }:  # python3 $(which vllm) serve …
-        note.serve(os.path.basename(path), arguments)
+        recorded_servers.act_as_server(os.path.basename(path), arguments)
     runpy.run_path(path, run_name="__main__")
     return None
 
@@ -222,7 +224,7 @@ def _module(name: str, module: str, arguments: list[str]) -> None:
     elif not local and engines.serves(module):
         if top == "vllm":
             shadows.record_for_server()
-        note.serve(name, ["-m", module, *arguments])
+        recorded_servers.act_as_server(name, ["-m", module, *arguments])
     else:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
 
@@ -267,7 +269,7 @@ def _app_server(name: str, arguments: list[str]) -> None:
     target = webservers.target(name, arguments)
     routes = apps.routes_of(target) if target else ()
     shadows.record_for_library()
-    note.serve(name, [*arguments, *(f"#route {route}" for route in routes)])
+    recorded_servers.act_as_server(name, [*arguments, *(f"#route {route}" for route in routes)])
 
 
 def _venv(arguments: list[str]) -> None:

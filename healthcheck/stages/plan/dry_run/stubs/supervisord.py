@@ -69,7 +69,7 @@ def _is_installed() -> bool:
     """Whether an earlier step installs the package; the image has none."""
     if _PACKAGE in earlier_steps.importable_names():
         return True
-    asked = (words for _, _, _, *words in note.recorded())
+    asked = (words for _, _, _, *words in note.records())
     return any("install" in words and _PACKAGE in words for words in asked)
 
 
