@@ -2,7 +2,7 @@
 
 Sources: number formats from torch_npu's NpuVariables (bfloat16 from 910B1 on); supported kinds from vllm-ascend's
 hardware table and its FAQ, at 182b75ea84ff (2026-08-22); the rest as the file says. The service does not say which
-kind it has. `adapter/chips.py` has the same figures.
+kind it has. `adapter/chips.py` has the same kinds, names and figures (tests/adapter/test_chips.py compares them).
 """
 
 from __future__ import annotations
