@@ -71,6 +71,28 @@ def test_no_import_circle(imports: Imports) -> None:
     graphlib.TopologicalSorter(imports).prepare()
 
 
+def test_no_import_circle_through_a_module_that_is_imported_late(
+    sources: Sources, imports: Imports
+) -> None:
+    late = {module: set(named_for_a_late_import(text)) for module, text in sources.items()}
+    assert any(names & imports.keys() for names in late.values())
+    graphlib.TopologicalSorter(
+        {module: imports[module] | (late[module] & imports.keys()) for module in imports}
+    ).prepare()
+
+
+def named_for_a_late_import(source: str) -> Iterator[str]:
+    """The modules that a module imports by their names as strings: `importlib.import_module("…")`."""
+    for node in ast.walk(ast.parse(source)):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "import_module"
+            and isinstance(node.args[0], ast.Constant)
+        ):
+            yield str(node.args[0].value)
+
+
 def test_stubs_import_only_what_the_sandbox_has(imports: Imports) -> None:
     shared = {f"healthcheck.{name.removesuffix('.py').replace('/', '.')}" for name in SHARED}
     stubs = {
@@ -184,6 +206,7 @@ def test_help_of_an_own_extension_imports_nothing_but_its_command() -> None:
     assert {name for name in in_folders if not name.startswith(SIMULATOR)} - {
         *commands.values()
     } <= {
+        "healthcheck.extensions.fleet.defaults",
         "healthcheck.extensions.numerics.records",
         "healthcheck.extensions.runner.asked",
     }

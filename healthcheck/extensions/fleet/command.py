@@ -9,13 +9,8 @@ from healthcheck.cli import number_types
 from healthcheck.cli.parsing import begin_help, language_argument, sentence
 from healthcheck.cli.places import new_place, place
 from healthcheck.core.extensions import Command, Group
+from healthcheck.extensions.fleet import defaults
 from healthcheck.text.messages import msg
-
-LOCAL = "local"
-DEFAULT_LIMIT_S = 4 * 3600.0
-DEFAULT_LOOK_S = 3600.0
-LEVELS = (1, 2, 3)
-DEFAULT_LEVEL = 2
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,8 +37,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--runner",
         type=int,
         nargs="?",
-        const=DEFAULT_LEVEL,
-        choices=LEVELS,
+        const=defaults.LEVEL,
+        choices=defaults.LEVELS,
         metavar="LEVEL",
         help=msg(
             "first look at the machines as `fleet runner` does; one whose checks fail takes no "
@@ -63,7 +58,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
             "with its machine (default: %(default)s)"
         ),
     )
-    verify.add_argument("--time-limit", type=number_types.positive, default=DEFAULT_LIMIT_S, metavar="S",
+    verify.add_argument("--time-limit", type=number_types.positive, default=defaults.ATTEMPT_LIMIT_S, metavar="S",
                         help=msg("seconds that an attempt may take (default: %(default)g)"))  # fmt: skip
     verify.add_argument(
         "--quiet", action="store_true", help=msg("no progress; only the closing table")
@@ -76,7 +71,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _machine_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--on", default=LOCAL, metavar="MACHINES",
+    parser.add_argument("--on", default=defaults.LOCAL, metavar="MACHINES",
                         help=msg("local (default): one job after the other on this machine; auto, HOST:PORT or "
                         "ray://HOST:PORT: a cluster of Ray, as Ray writes its address"))  # fmt: skip
     parser.add_argument("--own-network", action="store_true",
@@ -88,7 +83,7 @@ def _runner_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=new_place, metavar="DIR", required=True,
                         help=msg("where machines.json and the report of each machine go"))  # fmt: skip
     _machine_arguments(parser)
-    parser.add_argument("--level", type=int, choices=LEVELS, default=DEFAULT_LEVEL,
+    parser.add_argument("--level", type=int, choices=defaults.LEVELS, default=defaults.LEVEL,
                         help=msg("as for `npu-adapter runner` (default: %(default)s)"))  # fmt: skip
     parser.add_argument(
         "--stack",
@@ -96,8 +91,13 @@ def _runner_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ROW",
         help=msg("the vllm-ascend release to compare versions with (default: the nearest)"),
     )
-    parser.add_argument("--time-limit", type=number_types.positive, default=DEFAULT_LOOK_S, metavar="S",
-                        help=msg("seconds for each machine (default: %(default)g)"))  # fmt: skip
+    parser.add_argument(
+        "--time-limit",
+        type=number_types.positive,
+        default=defaults.EXAMINATION_LIMIT_S,
+        metavar="S",
+        help=msg("seconds for each machine (default: %(default)g)"),
+    )
 
 
 def _subcommand(

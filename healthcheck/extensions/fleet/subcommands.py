@@ -18,8 +18,7 @@ from healthcheck.cli.parsing import Parser, as_message, service_argument, servic
 from healthcheck.cli.places import place
 from healthcheck.cli.request import requested
 from healthcheck.errors import ExitStatus, UsageError
-from healthcheck.extensions.fleet import drive, jobs, journal, looks, outputs, show
-from healthcheck.extensions.fleet.command import DEFAULT_LOOK_S, LOCAL
+from healthcheck.extensions.fleet import defaults, drive, jobs, journal, looks, outputs, show
 from healthcheck.extensions.fleet.looks import Look, Terms
 from healthcheck.extensions.fleet.machines import Machines, ThisMachine
 from healthcheck.extensions.fleet.options import Verify, options_of
@@ -46,7 +45,11 @@ def _verify(options: argparse.Namespace) -> ExitStatus:
         output.end_with_a_report()  # after Ray, which lets SIGTERM end a driver at once
         with closing(machines):
             if options.runner:
-                terms = Terms(level=options.runner, limit_s=DEFAULT_LOOK_S, own_network=own_network)
+                terms = Terms(
+                    level=options.runner,
+                    limit_s=defaults.EXAMINATION_LIMIT_S,
+                    own_network=own_network,
+                )
                 failing = looks.left_out(_look(machines, out, terms))
                 machines.leave_out(failing.keys())
                 left_out += tuple(
@@ -116,7 +119,7 @@ def _machines(on: str, own_network: bool) -> tuple[Machines, tuple[str, ...]]:
         UsageError: Ray is not installed here, or no cluster answers.
         Blocked: no node can run anything.
     """
-    if on == LOCAL:
+    if on == defaults.LOCAL:
         return ThisMachine(), ()
     try:
         from healthcheck.extensions.fleet.on_ray import Cluster  # noqa: PLC0415 - Ray is an extra, and takes a second
