@@ -288,16 +288,14 @@ def _pages_of(report: Report, options: argparse.Namespace) -> dict[str, str]:
     """The documentation of the checks with findings, as `npu-adapter explain` prints it."""
     from healthcheck.report.words import is_wrong  # noqa: PLC0415 - see progress()
 
-    wanted = {result.id for result in report.results if is_wrong(result)}
+    wanted = [result for result in report.results if is_wrong(result)]
     if not wanted:
         return {}
-    from healthcheck.verify import catalogue  # noqa: PLC0415 - it imports every check of every stage
+    from healthcheck.verify import catalogue  # noqa: PLC0415 - see progress()
 
     extra = NONE if getattr(options, "no_extensions", True) else extra_checks()
     say = translation_of_the_process().look_up
-    return {
-        page.id: catalogue.text(page, say) for page in catalogue.pages(extra) if page.id in wanted
-    }
+    return {page.id: catalogue.text(page, say) for page in catalogue.pages_of(wanted, extra)}
 
 
 def _show(options: argparse.Namespace, report: Report, page: Path | None) -> None:
