@@ -141,8 +141,6 @@ SHAPES = (
     ),
 )
 TOKEN = re.compile(_TOKEN)
-_AS_IN_PATTERNS = str.maketrans("\u0130\u0131\u017f", "iis")
-"""Letters that a pattern without case takes for i and s; `str.lower` does not."""
 
 
 def without_shapes(text: str) -> str:
@@ -156,5 +154,8 @@ def without_shapes(text: str) -> str:
 
 
 def without_case(text: str) -> str:
-    """The text with the letters that a pattern without case takes for a to z as these."""
-    return text.translate(_AS_IN_PATTERNS).lower()
+    """The text with the letters that a pattern without case takes for a to z as these.
+
+    Besides those of `str.lower`, these are a dotted and a dotless i and a long s.
+    """
+    return text.replace("\u0130", "i").replace("\u0131", "i").replace("\u017f", "s").lower()
