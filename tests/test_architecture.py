@@ -259,3 +259,16 @@ def test_verify_begins_without_what_its_later_stages_need() -> None:
         )
         == []
     )
+
+
+@pytest.mark.smoke
+def test_the_page_of_a_check_imports_no_other_stage() -> None:
+    _, loaded = imported_by(
+        "from healthcheck.core.records import CheckResult, Outcome\n"
+        "from healthcheck.core.stages import Stage\n"
+        "from healthcheck.verify.catalogue import pages_of\n"
+        "failed = CheckResult(id='repo/committed', stage=Stage.REPO, title='', outcome=Outcome.FAIL, why='')\n"
+        "assert len(pages_of([failed])) == 1"
+    )
+    checks = [name for name in of_stages(loaded) if name.endswith(".checks")]
+    assert checks == ["healthcheck.stages.repo.checks"]

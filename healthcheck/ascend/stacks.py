@@ -196,7 +196,12 @@ def choose(vllm_ascend: str = "") -> Choice:
 
 
 def _version(each: Row) -> Version:
-    return Version(each.vllm_ascend)
+    return _parsed(each.vllm_ascend)
+
+
+@functools.lru_cache(maxsize=256)
+def _parsed(version: str) -> Version:
+    return Version(version)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

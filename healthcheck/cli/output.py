@@ -83,16 +83,16 @@ class Published:
 
 def progress(options: argparse.Namespace) -> Progress:
     """The requested listener."""
-    from healthcheck.report import lines, terminal  # noqa: PLC0415 - --help shows no report
-
     if options.quiet:
         return Silent()
     translation = translation_of_the_process()
-    return (
-        lines.LineProgress(translation)
-        if options.verbose
-        else terminal.TerminalProgress(translation)
-    )
+    if options.verbose:
+        from healthcheck.report import lines  # noqa: PLC0415 - --help shows no report
+
+        return lines.LineProgress(translation)
+    from healthcheck.report import terminal  # noqa: PLC0415 - it imports rich
+
+    return terminal.TerminalProgress(translation)
 
 
 def end_with_a_report() -> None:
@@ -245,7 +245,7 @@ def publish(
     The verdict is printed last: an interruption while the page is written leaves no verdict without a page. A file
     that cannot be written is kept elsewhere, with a message: a full disk does not lose a run of hours.
     """
-    from healthcheck.report import folder, github, junit, machine  # noqa: PLC0415 - see progress()
+    from healthcheck.report import folder, github, machine  # noqa: PLC0415 - see progress()
 
     text = machine.render(report)
     translation = translation_of_the_process()
@@ -253,6 +253,8 @@ def publish(
     if options.json and options.json != STDOUT:
         kept.append(_keep(options.json, lambda path: folder.save(path, text)))
     if options.junit:
+        from healthcheck.report import junit  # noqa: PLC0415 - it imports an XML library
+
         kept.append(
             _keep(options.junit, lambda path: folder.save(path, junit.render(report, translation)))
         )
@@ -288,26 +290,27 @@ def _pages_of(report: Report, options: argparse.Namespace) -> dict[str, str]:
     """The documentation of the checks with findings, as `npu-adapter explain` prints it."""
     from healthcheck.report.words import is_wrong  # noqa: PLC0415 - see progress()
 
-    wanted = {result.id for result in report.results if is_wrong(result)}
+    wanted = [result for result in report.results if is_wrong(result)]
     if not wanted:
         return {}
-    from healthcheck.verify import catalogue  # noqa: PLC0415 - it imports every check of every stage
+    from healthcheck.verify import catalogue  # noqa: PLC0415 - see progress()
 
     extra = NONE if getattr(options, "no_extensions", True) else extra_checks()
     say = translation_of_the_process().look_up
-    return {
-        page.id: catalogue.text(page, say) for page in catalogue.pages(extra) if page.id in wanted
-    }
+    return {page.id: catalogue.text(page, say) for page in catalogue.pages_of(wanted, extra)}
 
 
 def _show(options: argparse.Namespace, report: Report, page: Path | None) -> None:
     """Print the report as loudly as the options ask."""
-    from healthcheck.report import lines, terminal  # noqa: PLC0415 - see progress()
-
     translation = translation_of_the_process()
     if options.quiet:
+        from healthcheck.report import lines  # noqa: PLC0415 - see progress()
+
         print("\n".join(lines.brief(report, translation)))
-    elif options.verbose:
+        return
+    from healthcheck.report import terminal  # noqa: PLC0415 - see progress()
+
+    if options.verbose:
         terminal.show_everything(report, translation)
     else:
         terminal.show(report, translation, page=page)

@@ -50,23 +50,31 @@ _ENDS_IN_COMMAND = re.compile(rf".*: {_PROGRAMS} [^`]+")
 ORDER = (Level.FAIL, Level.UNSETTLED, Level.WARN, Level.NOTE)
 
 
+class _Shown(dict[int, str]):
+    """A table for `str.translate`, filled as characters occur, that replaces those of some categories."""
+
+    def __init__(self, *hidden: str) -> None:
+        super().__init__({ord(blank): blank for blank in "\n\t"})
+        self.hidden = hidden
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        self[code] = "�" if unicodedata.category(character) in self.hidden else character
+        return self[code]
+
+
+_PLAIN = _Shown("Cc", "Cf", "Cn", "Co", "Cs")
+_WITHOUT_CONTROLS = _Shown("Cc", "Cf")
+
+
 def plain(text: str) -> str:
     """The text without characters that move a cursor, hide text or break a line-based format."""
-    return mapped(
-        text, lambda part: "".join("�" if _category(each)[0] == "C" else each for each in part)
-    )
+    return mapped(text, lambda part: part.translate(_PLAIN))
 
 
 def without_controls(text: str) -> str:
     """The text without characters that move a cursor or hide text; undecodable bytes of a file name remain."""
-    return mapped(
-        text,
-        lambda part: "".join("�" if _category(each) in {"Cc", "Cf"} else each for each in part),
-    )
-
-
-def _category(character: str) -> str:
-    return "Z" if character in "\n\t" else unicodedata.category(character)
+    return mapped(text, lambda part: part.translate(_WITHOUT_CONTROLS))
 
 
 def findings(result: CheckResult) -> tuple[Finding, ...]:

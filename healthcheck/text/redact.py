@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from healthcheck.text.messages import Message
-from healthcheck.text.secret_shapes import REMOVED, SHAPES, TOKEN
+from healthcheck.text.secret_shapes import REMOVED, TOKEN, without_shapes
 
 Value = TypeVar("Value")
 Redact = Callable[[str], str]
@@ -87,9 +88,9 @@ def _keeping_messages(text: str, redact: Redact) -> str:
     return shown if shown == plain else plain
 
 
+@lru_cache(maxsize=2048)  # a report and its page quote most texts several times
 def _without_secrets(text: str) -> str:
-    for shape in SHAPES:
-        text = shape.sub(rf"\1{REMOVED}", text)
+    text = without_shapes(text)
     if not _PART.search(text):
         return text
     kept, taken = [], 0

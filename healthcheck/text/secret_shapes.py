@@ -7,6 +7,7 @@ loosely: hiding a harmless text costs nothing.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 REMOVED = "removed"
 
@@ -35,6 +36,26 @@ _TOKEN = (
     rf"(?a)()(?<![A-Za-z0-9_])(?=[\w.~+/\\=|:-]{{11}})(?:{_WHOLE}|(?:{_PREFIXES})[\w.~+=|-]{{8,}}"
     rf"|(?:{_OF_BASE64})[\w.~+/\\=-]{{8,}}|(?:{_OF_WORDS_TOO})(?:(?=[\w-]{{0,200}}\d)[\w-]{{12,}}|[A-Za-z0-9]{{20,}}))"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The shape of a secret.
+
+    Attributes:
+        signs: only a text with one of these in lower case can have the shape; "" is in each text. Looking for them
+            costs a tenth of the pattern.
+        pattern: the first group of a match stays; the rest is the secret.
+    """
+
+    signs: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+
+def _shape(signs: str, pattern: str) -> Shape:
+    return Shape(tuple(signs.split()) or ("",), re.compile(pattern))
+
+
 _VALUE = r"(?:\"[^\"\n]+\"|'[^'\n]+'|[^\s\"'$]+)"
 _OPTIONS = {
     "-p": r"mysql\w*|mariadb|sshpass|docker\s+login|7z[ar]?",
@@ -45,51 +66,96 @@ _OPTIONS = {
 }
 """The option of a password or key, and the programs that have it."""
 _ARGUMENTS = (
-    (r"\bwandb\s+login\s+(?:--\S+\s+){0,5}(?!-)", ""),
-    (r"\bhtpasswd\s+(?=(?:-\w+\s+){0,5}-\w{0,5}b)(?:-\w+\s+){1,5}\S+\s+\S+\s+", ""),
-    (r"\bopenssl\s+passwd\s+(?:-\w+\s+){0,5}(?!-)", ""),
-    (r"\becho\s+(?:-\w+\s+)?(?!-)", r"(?=\s*\|[^\n|;]{0,200}?\s(?:--password-stdin|sudo\s+-S)\b)"),
-    (r"(?<![\w.*-])[\w.*-]{1,80}:(?:5432|\*):[^\s:]{1,80}:[^\s:]{1,80}:", ""),
+    ("wandb", r"\bwandb\s+login\s+(?:--\S+\s+){0,5}(?!-)", ""),
+    ("htpasswd", r"\bhtpasswd\s+(?=(?:-\w+\s+){0,5}-\w{0,5}b)(?:-\w+\s+){1,5}\S+\s+\S+\s+", ""),
+    ("passwd", r"\bopenssl\s+passwd\s+(?:-\w+\s+){0,5}(?!-)", ""),
+    (
+        "echo",
+        r"\becho\s+(?:-\w+\s+)?(?!-)",
+        r"(?=\s*\|[^\n|;]{0,200}?\s(?:--password-stdin|sudo\s+-S)\b)",
+    ),
+    (":", r"(?<![\w.*-])[\w.*-]{1,80}:(?:5432|\*):[^\s:]{1,80}:[^\s:]{1,80}:", ""),
 )
-"""What stands before a secret that is an argument, and what follows it; the last is a line of .pgpass."""
+"""A sign, what stands before a secret that is an argument, and what follows it; the last is a line of .pgpass."""
 _CHINESE = (
     "\u5bc6\u7801|\u53e3\u4ee4|\u5bc6\u94a5|\u5bc6\u5319|\u79d8\u94a5|\u4ee4\u724c|"
     "\u51ed\u8bc1|\u6388\u6743\u7801"
 )
 _IS = "\u662f|\u4e3a|\u5982\u4e0b|\uff1a|\uff1d"
-_SOURCES = (
-    r"(?s)(-----BEGIN[ A-Z0-9_-]{0,100}?PRIVATE KEY(?: BLOCK)?-----).*?(?=-----END|\Z)",
-    r"(?m)()(?:^\S{4,80}\n){0,99}^\S{4,80}(?=\n-----END [A-Z ]{0,40}PRIVATE KEY)",
+SHAPES = (
+    _shape(
+        "-----begin",
+        r"(?s)(-----BEGIN[ A-Z0-9_-]{0,100}?PRIVATE KEY(?: BLOCK)?-----).*?(?=-----END|\Z)",
+    ),
+    _shape(
+        "-----end",
+        r"(?m)()(?:^\S{4,80}\n){0,99}^\S{4,80}(?=\n-----END [A-Z ]{0,40}PRIVATE KEY)",
+    ),
     # A line of a private key without its beginning, or from lines that are quoted one by one.
-    r"(?m)()^[ \t]*(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])[A-Za-z0-9+/]{60,76}={0,2}[ \t]*$",
-    r"(?s)(Private-Lines: \d+\n).*?(?=Private-MAC|\Z)",
-    _TOKEN,
-    r"(://)[^/\s@\"'<>]+(?=@)",
-    (
+    _shape(
+        "",
+        r"(?m)()^[ \t]*(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])[A-Za-z0-9+/]{60,76}={0,2}[ \t]*$",
+    ),
+    _shape("private-lines", r"(?s)(Private-Lines: \d+\n).*?(?=Private-MAC|\Z)"),
+    _shape("", _TOKEN),
+    _shape("://", r"(://)[^/\s@\"'<>]+(?=@)"),
+    _shape(
+        "https://",
         r"(?i)(\bhttps://[^\s/\"'<>]*(?:slack\.com|discord(?:app)?\.com|office\.com|feishu\.cn|larksuite\.com"
-        r"|telegram\.org)/)[^\s\"'<>]+"
+        r"|telegram\.org)/)[^\s\"'<>]+",
     ),
-    r"(?i)((?<![\w.-])(?:set-)?cookie\\?[\"']?\s?:\s?)[^\n]+",
-    r"(?i)\b(bearer\s+)(?!token|auth)[\w.=~+/-]{4,}",
-    (
+    _shape("cookie", r"(?i)((?<![\w.-])(?:set-)?cookie\\?[\"']?\s?:\s?)[^\n]+"),
+    _shape("bearer", r"(?i)\b(bearer\s+)(?!token|auth)[\w.=~+/-]{4,}"),
+    _shape(
+        "? &",
         r"(?i)([?&](?:sig(?:nature)?|auth|code|key|pass|client_secret|x-amz-(?:credential|security-token))=)"
-        r"(?![\[(]?removed)[^&\s\"'<>]{6,}"
+        r"(?![\[(]?removed)[^&\s\"'<>]{6,}",
     ),
-    r"(\bcurl\b[^\n|;]{0,200}?\s(?:-[a-zA-Z]{0,5}[uU]\s?|--(?:proxy-)?user[\s=])[\"']?[^\s:\"'$]{1,80}:)[^\s\"'$]+",
+    _shape(
+        "curl",
+        r"(\bcurl\b[^\n|;]{0,200}?\s(?:-[a-zA-Z]{0,5}[uU]\s?|--(?:proxy-)?user[\s=])[\"']?[^\s:\"'$]{1,80}:)"
+        r"[^\s\"'$]+",
+    ),
     *(
-        rf"(\b(?:{named})\b[^\n|;]{{0,200}}?\s{option}[ \t]*=?){_VALUE}"
+        _shape(option.lower(), rf"(\b(?:{named})\b[^\n|;]{{0,200}}?\s{option}[ \t]*=?){_VALUE}")
         for option, named in _OPTIONS.items()
     ),
-    *(rf"({before}){_VALUE}{after}" for before, after in _ARGUMENTS),
-    r"(\blogin\s+\S+\s+password\s+)\S+",
-    r"(?i)(<(?:\w+:)?\w*(?:password|passwd|secret|token|api_?key)>)[^<\"\s]{3,}",
-    rf"((?:{_CHINESE})\s?(?:[:=]|{_IS})[:=\uff1a\uff1d]?\s?[\"'\u201c\u300c\u300e]?)(?![$<*])[!-~]{{4,}}",
-    rf"(?i)((?:token|passw(?:or)?d|secret|key|pwd)\s?(?:{_IS})[:=\uff1a\uff1d]?\s?)(?![$<*])(?=[!-~]*\d)[!-~]{{8,}}",
-    (
+    *(_shape(sign, rf"({before}){_VALUE}{after}") for sign, before, after in _ARGUMENTS),
+    _shape("login", r"(\blogin\s+\S+\s+password\s+)\S+"),
+    _shape(
+        "<",
+        r"(?i)(<(?:\w+:)?\w*(?:password|passwd|secret|token|api_?key)>)[^<\"\s]{3,}",
+    ),
+    _shape(
+        _CHINESE.replace("|", " "),
+        rf"((?:{_CHINESE})\s?(?:[:=]|{_IS})[:=\uff1a\uff1d]?\s?[\"'\u201c\u300c\u300e]?)(?![$<*])[!-~]{{4,}}",
+    ),
+    _shape(
+        _IS.replace("|", " "),
+        rf"(?i)((?:token|passw(?:or)?d|secret|key|pwd)\s?(?:{_IS})[:=\uff1a\uff1d]?\s?)(?![$<*])(?=[!-~]*\d)[!-~]{{8,}}",
+    ),
+    _shape(
+        "pass",
         r"(?i)(\b(?:password|passwd|passphrase|passcode)\s+(?:is|was)\s+)"
-        r"(?:\"[^\"\n]+\"|'[^'\n]+'|(?=\S*[\d!@#%^&*])[^\s\"'$]{4,})"
+        r"(?:\"[^\"\n]+\"|'[^'\n]+'|(?=\S*[\d!@#%^&*])[^\s\"'$]{4,})",
     ),
 )
 TOKEN = re.compile(_TOKEN)
-SHAPES = tuple(map(re.compile, _SOURCES))
-"""The first group of each stays; the rest of the match is the secret."""
+
+
+def without_shapes(text: str) -> str:
+    """The text with "removed" in place of each value that has the shape of a secret."""
+    lower = without_case(text)
+    for shape in SHAPES:
+        if any(sign in lower for sign in shape.signs):
+            before, text = text, shape.pattern.sub(rf"\1{REMOVED}", text)
+            lower = lower if text == before else without_case(text)
+    return text
+
+
+def without_case(text: str) -> str:
+    """The text with the letters that a pattern without case takes for a to z as these.
+
+    Besides those of `str.lower`, these are a dotted and a dotless i and a long s.
+    """
+    return text.replace("\u0130", "i").replace("\u0131", "i").replace("\u017f", "s").lower()

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import pkgutil
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from healthcheck.contract import Rule, Status, filled
 from healthcheck.core.check import Check, Facts
 from healthcheck.core.extensions import NONE, Extra, own_checks
+from healthcheck.core.records import CheckResult
 from healthcheck.core.stages import Stage
 from healthcheck.errors import UsageError
-from healthcheck.stages.endpoint import checks as endpoint
-from healthcheck.stages.plan import checks as plan
-from healthcheck.stages.probe import checks as probe
-from healthcheck.stages.repo import checks as repo
-from healthcheck.stages.service import checks as service
-from healthcheck.stages.weights import checks as weights
 from healthcheck.text.did_you_mean import hint
 from healthcheck.text.language import Translate, translated
 from healthcheck.text.messages import Message, msg
@@ -53,22 +49,47 @@ class Page:
         return msg("Inferred about the service: {rule}", rule=rule)
 
 
-CHECKS: Mapping[Stage, tuple[Check[Any], ...]] = {
-    Stage.REPO: repo.CHECKS,
-    Stage.PLAN: (*plan.CHECKS, *plan.SUMMARIES),
-    Stage.WEIGHTS: weights.CHECKS,
-    Stage.SERVICE: (*service.PORT_CHECKS, *service.START_CHECKS, *service.END_CHECKS),
-    Stage.ENDPOINT: endpoint.CHECKS,
-    Stage.PROBE: probe.CHECKS,
+_CHECKS: Mapping[Stage, tuple[str, ...]] = {
+    Stage.REPO: ("healthcheck.stages.repo.checks:CHECKS",),
+    Stage.PLAN: (
+        "healthcheck.stages.plan.checks:CHECKS",
+        "healthcheck.stages.plan.checks:SUMMARIES",
+    ),
+    Stage.WEIGHTS: ("healthcheck.stages.weights.checks:CHECKS",),
+    Stage.SERVICE: (
+        "healthcheck.stages.service.checks:PORT_CHECKS",
+        "healthcheck.stages.service.checks:START_CHECKS",
+        "healthcheck.stages.service.checks:END_CHECKS",
+    ),
+    Stage.ENDPOINT: ("healthcheck.stages.endpoint.checks:CHECKS",),
+    Stage.PROBE: ("healthcheck.stages.probe.checks:CHECKS",),
 }
-"""The kit's own checks of each stage of a verification."""
+"""The places of the kit's own checks of each stage of a verification. A place is imported when it is asked for."""
 
 
 def pages(extra: Extra = NONE) -> tuple[Page, ...]:
     """The pages of all checks in the order of their stages; those of other distributions come last."""
-    own = [*(check for checks in CHECKS.values() for check in checks), *own_checks()]
+    own = [*(check for stage in _CHECKS for check in _checks_of(stage)), *own_checks()]
     own.sort(key=lambda check: check.stage.place)
     return tuple(map(_page, (*own, *extra.checks, *extra.unusable)))
+
+
+def pages_of(results: Iterable[CheckResult], extra: Extra = NONE) -> tuple[Page, ...]:
+    """The pages of the checks with these results; imports the checks of their stages alone."""
+    stage_of = {result.id: result.stage for result in results}
+    stages = sorted(set(stage_of.values()), key=lambda stage: stage.place)
+    own = [check for stage in stages for check in _checks_of(stage)]
+    return tuple(
+        _page(check) for check in (*own, *extra.checks, *extra.unusable) if check.id in stage_of
+    )
+
+
+def _checks_of(stage: Stage) -> tuple[Check[Any], ...]:
+    """The kit's own checks of a stage."""
+    if stage not in _CHECKS:
+        return tuple(check for check in own_checks() if check.stage == stage)
+    loaded: list[Any] = [pkgutil.resolve_name(place) for place in _CHECKS[stage]]
+    return tuple(check for checks in loaded for check in checks)
 
 
 def page(check_id: str, extra: Extra = NONE) -> Page:

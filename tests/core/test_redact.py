@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 
 import pytest
@@ -16,7 +17,7 @@ from healthcheck.system import toml_text
 from healthcheck.text.language import DOMAIN, LOCALE
 from healthcheck.text.messages import Message, msg
 from healthcheck.text.redact import beginning, redacted, redactor, without_secrets
-from healthcheck.text.secret_shapes import REMOVED
+from healthcheck.text.secret_shapes import REMOVED, SHAPES, without_case, without_shapes
 from tests.support.template import ROOT
 
 SECRET = "Zq7-vT.9xK_w2Lm4"
@@ -259,3 +260,31 @@ def test_a_text_is_cut_after_its_secrets_are_left_out(room: int) -> None:
 
 def test_a_quoted_assignment_that_a_shell_took_for_a_command_hides_its_value() -> None:
     assert "correct" not in without_secrets("deploy.sh: 2: API_KEY=correct horse: not found")
+
+
+SHAPED_WORDS = (
+    "authorization was bearer abcd1234", "<password>hunter2</password>", "the token\u662fabc12345",
+    "the \u5bc6\u7801: hunter22", "the passphrase is 'a b c'", "pa\u017f\u017fword is hunter2",
+    "https://hooks.\u017flack.com/services/T1/B2/x", "coo\u212a\u0131e: a=b", "/x?\u017fig=hunter2",
+    "docker login -u me -p hunter r.example",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SHAPED_WORDS)
+@pytest.mark.parametrize("change", [str, str.upper, str.title])
+def test_a_shape_is_looked_for_wherever_its_pattern_matches(text: str, change: type[str]) -> None:
+    text = expected = change(text)
+    for shape in SHAPES:
+        expected = shape.pattern.sub(rf"\1{REMOVED}", expected)
+    assert without_shapes(text) == expected
+    assert change is not str or REMOVED in expected
+
+
+def test_signs_are_found_in_letters_that_patterns_take_for_theirs() -> None:
+    every = "".join(map(chr, range(sys.maxunicode + 1)))
+    taken = re.findall(r"(?i)[a-z]", every)
+    signs = without_case("".join(taken))
+    assert re.fullmatch(r"[a-z]+", signs)
+    assert all(
+        re.fullmatch(sign, each, re.IGNORECASE) for sign, each in zip(signs, taken, strict=True)
+    )
