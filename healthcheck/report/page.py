@@ -20,7 +20,6 @@ from markupsafe import Markup, escape
 from healthcheck import __version__
 from healthcheck.core.records import JsonValue, Report
 from healthcheck.report import view, words
-from healthcheck.report.compiled import CompiledTemplates
 from healthcheck.report.excerpts import script_json
 from healthcheck.stages.probe.records import ProbeRun
 from healthcheck.text.language import ENGLISH, Translation
@@ -136,7 +135,6 @@ def environment(translation: Translation) -> Environment:
         lstrip_blocks=True,
         finalize=said,
         loader=FunctionLoader(part),
-        bytecode_cache=CompiledTemplates(),
     )
     made.filters["options"] = options
     made.globals |= {"msg": msg, "joined": joined, "tag": translation.tag}
