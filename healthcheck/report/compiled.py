@@ -19,8 +19,8 @@ class CompiledTemplates(BytecodeCache):
     """The bytecode of templates, in files of the `__pycache__` of this package.
 
     A file belongs to one template, one Python and one installation of Jinja. The rules of compiled modules
-    apply: the file is as trusted as the package, PYTHONDONTWRITEBYTECODE keeps it from being written, and a
-    folder that is read-only is no error.
+    apply: the file is as trusted as the package, PYTHONDONTWRITEBYTECODE keeps it from being written, and in a
+    read-only folder each run compiles again.
     """
 
     def load_bytecode(self, bucket: Bucket) -> None:
