@@ -13,8 +13,9 @@ from healthcheck import __version__
 
 HERE = Path(__file__).resolve().parent
 NAMES = (
-    "startup", "static_verification", "endpoint_stage", "sampling", "peers", "real_engine", "samples_to_verdict",
-    "losses", "equal_servers", "kept_errors", "power", "report_page", "grading", "fleet_scale",
+    "startup", "own_cost", "static_verification", "endpoint_stage", "sampling", "peers", "real_engine",
+    "samples_to_verdict", "losses", "equal_servers", "kept_errors", "power", "report_page", "grading",
+    "fleet_scale",
 )  # fmt: skip
 LONGEST_S = 400
 HEAD = """\

@@ -11,6 +11,7 @@ from healthcheck.cli import COMMANDS
 
 ROUNDS = 5
 LIMIT_S = 0.25
+VERIFY, VERIFY_LIMIT_S = "npu-adapter verify", 0.2
 LIMIT = 14
 EMPTY = "an empty Python"
 
@@ -45,6 +46,11 @@ def startup() -> Section:
                 promise=f"no `--help` takes more than {LIMIT_S} s of CPU",
                 seen=f"{spread(cpu[slowest])} s ({slowest})",
                 kept=statistics.median(cpu[slowest]) <= LIMIT_S,
+            ),
+            Bound(
+                promise=f"`{VERIFY} --help` takes at most {VERIFY_LIMIT_S} s of CPU",
+                seen=f"{spread(cpu[VERIFY])} s",
+                kept=statistics.median(cpu[VERIFY]) <= VERIFY_LIMIT_S,
             ),
             Bound(
                 promise=f"no `--help` takes more than {LIMIT} times what an empty Python does",

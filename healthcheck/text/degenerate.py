@@ -165,6 +165,8 @@ def tail_loop(text: str, cut: bool = False) -> bool:
             border = borders[border - 1]
         border += tail[place] == tail[border]
         borders[place] = border
+        if not border:
+            continue  # nothing of the prefix is repeated
         length = place + 1
         chars, repeats = CUT_LOOP if cut and lettered <= length - border else ENDED_LOOP
         if length >= max(chars, repeats * (length - border)):
