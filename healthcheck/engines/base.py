@@ -61,7 +61,7 @@ class Options:
         port, host, name: the options that a repair passes; "" if the setting is elsewhere.
         decide_port: the command line alone determines the only port.
         name_the_model: an option or the first argument is the model, and a repair may write $MODEL_PATH there.
-        config_file: --config is a file of options.
+        config_file: --config is a file of options, which is read only if --config is a word of its own.
         config_suffixes: the suffixes that such a file must have, if its other rules are known as well.
         socket: the option that replaces the port by a Unix socket.
         remote_code: it loads code that comes with the weights only with --trust-remote-code.

@@ -61,6 +61,11 @@ AROUND: tuple[Case, ...] = (
         sh('exec vllm serve "$MODEL_PATH" --config config.yaml'),
         files={"config.yaml": "port: 8000\nmax_model_len: 4096\n"},
     ),
+    case(
+        "config-file-in-an-array",
+        bash('ARGS=(--config "conf/serve.yaml")\nexec vllm serve "$MODEL_PATH" "${ARGS[@]}"'),
+        files={"conf/serve.yaml": "host: 0.0.0.0\nport: 8000\nmax-model-len: 4096\n"},
+    ),
     case("absolute-vllm", sh('exec /usr/local/bin/vllm serve "$MODEL_PATH" --port 8000')),
     case(
         "absolute-python",

@@ -26,6 +26,22 @@ PORT: tuple[Case, ...] = (
         fix="write there: port: 8000",
     ),
     case(
+        "config-with-an-equals-sign",
+        sh('exec vllm serve "$MODEL_PATH" --config=serve.yaml'),
+        {"plan/flags": "warn"},
+        files={"serve.yaml": "port: 8080\nmax-model-len: 4096\n"},
+        says="reads a configuration file only after the word --config",
+        fix="in deploy.sh:2 replace `--config=serve.yaml` by `--config serve.yaml`",
+    ),
+    case(
+        "config-with-an-equals-sign-sglang",
+        sh('exec python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0 --config="serve.yaml"'),
+        {"plan/flags": "warn", "plan/port": "fail", "plan/self-contained": "warn"},
+        files={"serve.yaml": "port: 8000\n"},
+        says="sglang's own default",
+        fix='replace `--config="serve.yaml"` by `--config "serve.yaml"`',
+    ),
+    case(
         "quotes-inside-a-variable",
         sh("""
         MORE="--compilation-config '{\\"cudagraph_mode\\":\\"FULL_DECODE_ONLY\\"}'"

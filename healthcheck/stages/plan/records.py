@@ -122,6 +122,7 @@ class ServerCommand:
         foreground: deploy.sh keeps running while the server runs.
         config_problem: why the engine cannot read its --config file, "" if it can or has none.
         unread_config: its --config file, if too long or deep to be read whole; its options are unknown.
+        ignored_config: the file of a --config that the engine does not read, as in --config=FILE; "" for none.
         limit_s: the time limit of the server (`timeout 600 vllm serve …`); None without a limit.
         carriage_returns: arguments that end in a carriage return, each as the option ("" for none) and the value
             without it. All other attributes have the arguments without these carriage returns.
@@ -163,6 +164,7 @@ class ServerCommand:
     left_out_code: tuple[tuple[str, str], ...] = ()
     config_problem: str = ""
     unread_config: str = ""
+    ignored_config: str = ""
     limit_s: float | None = None
     front: Front | None = None
     slept_s: float = 0.0

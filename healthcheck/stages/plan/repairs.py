@@ -114,6 +114,13 @@ def host_edits(plan: LaunchPlan, server: ServerCommand) -> Edits:
     return _option_edits(plan, server, option, EVERYWHERE, append=server.option(option) is None)
 
 
+def config_edits(script: str, server: ServerCommand) -> Edits:
+    """Write --config=FILE as two words, so that the engine reads the file."""
+    arguments = Arguments.of(script, server)
+    at = arguments.option("--config")
+    return arguments.separated(at) if at is not None else ()
+
+
 def _option_edits(
     plan: LaunchPlan, server: ServerCommand, option: str, value: str, append: bool
 ) -> Edits:

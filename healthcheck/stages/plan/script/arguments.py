@@ -149,6 +149,16 @@ class Arguments:
             )
         return self._of_variable(value, old, new)
 
+    def separated(self, at: int) -> Edits:
+        """Write the option at an index and its value as two words in place of `--option=value`."""
+        found = self.find(at)
+        if found is None:
+            return ()
+        name, equals, value = found.word.text.partition("=")
+        if not equals or not value or not name.startswith("--"):
+            return ()
+        return (self._replaced(found.word.start, found.word.end, f"{name} {value}"),)
+
     def variable(self, at: int) -> str:
         """The variable that is the whole value of the option at an index; "" for another value."""
         found = self.find(at)

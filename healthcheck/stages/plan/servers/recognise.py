@@ -21,6 +21,7 @@ from healthcheck.stages.plan.servers.fronts import litellm, nginx
 from healthcheck.stages.plan.servers.options import (
     UNRESOLVED,
     CommandLine,
+    command_line,
     grammar_of,
     opposite,
     parse,
@@ -107,7 +108,7 @@ def _by_options(
     routes = tuple(word.removeprefix("#route ") for word in argv if word.startswith("#route "))
     written = tuple(word for word in argv if not word.startswith("#route "))
     argv = tuple(word.rstrip("\r") for word in written)
-    line = parse(argv, grammar_of(launch))
+    line = command_line(argv, launch)
     config = _config(launch, line, record)
     from_file = {
         name: value for name, value in config.values.items() if opposite(name) not in line.options
@@ -136,6 +137,7 @@ def _by_options(
         hub_names=tuple(named_files.on_the_hub(line, options, record)),
         config_problem=config.problem,
         unread_config=config.unread,
+        ignored_config=_ignored_config(launch, argv, line),
         carriage_returns=tuple(_carriage_returns(parse(written, grammar_of(launch)))),
         options=options,
     )
@@ -229,6 +231,12 @@ def _config(launch: Launch, line: CommandLine, record: Record) -> _Config:
     elif suffixes and not isinstance(data, dict):
         problem = msg("{name} holds no names with values", name=name)
     return _Config(values=values, places=places, problem=problem, unread=unread)
+
+
+def _ignored_config(launch: Launch, argv: tuple[str, ...], line: CommandLine) -> str:
+    """The --config file that the engine ignores, by the arguments and by the options that hold; "" for none."""
+    given = parse(argv, grammar_of(launch)).options.get("config", "")
+    return given if given != line.options.get("config", "") else ""
 
 
 def _document(name: str, text: str) -> JsonValue:
