@@ -66,6 +66,16 @@ AROUND: tuple[Case, ...] = (
         bash('ARGS=(--config "conf/serve.yaml")\nexec vllm serve "$MODEL_PATH" "${ARGS[@]}"'),
         files={"conf/serve.yaml": "host: 0.0.0.0\nport: 8000\nmax-model-len: 4096\n"},
     ),
+    case(
+        "adapter-under-the-weight-path",
+        sh(
+            """
+            exec vllm serve "$MODEL_PATH" --served-model-name base-model \\
+                --enable-lora --lora-modules "$MODEL_PATH"=./adapter other=./adapter
+            """
+        ),
+        files={"adapter/adapter_config.json": "{}"},
+    ),
     case("absolute-vllm", sh('exec /usr/local/bin/vllm serve "$MODEL_PATH" --port 8000')),
     case(
         "absolute-python",

@@ -146,6 +146,35 @@ NAME: tuple[Case, ...] = (
     case("gguf-of-a-folder", sh('vllm serve "$MODEL_PATH" --load-format=gguf'), {"plan/model-path": "fail"}, fix="remove --load-format"),
     case("name-alias", sh('llama-server -m "$MODEL_PATH/model.gguf" -a tiny --host 0.0.0.0 --port 8000'),
          {"plan/served-name": "fail", "plan/self-contained": "warn"}),
+    case(
+        "adapter-under-its-own-name",
+        sh("""
+        HERE=$(cd "$(dirname "$0")" && pwd)
+        exec vllm serve "$MODEL_PATH" --port 8000 \\
+            --enable-lora --max-lora-rank 16 \\
+            --lora-modules gsm-lora="$HERE/adapter" \\
+            --max-model-len 16384
+        """),
+        {"plan/served-name": "warn"},
+        files={"adapter/adapter_config.json": "{}"},
+        says="gets the base model, and the evaluation measures it without the adapter",
+        fix='by `--served-model-name base-model --lora-modules "$MODEL_PATH"="$HERE/adapter"`',
+    ),
+    case(
+        "adapter-beside-another-name",
+        sh('cd "$(dirname "$0")"\nvllm serve "$MODEL_PATH" --served-model-name base --enable-lora --lora-modules gsm=./adapter'),
+        {"plan/served-name": "fail"},
+        files={"adapter/adapter_config.json": "{}"},
+        fix='replace `--lora-modules gsm=./adapter` by `--lora-modules "$MODEL_PATH"=./adapter`',
+    ),
+    case(
+        "adapter-with-the-name-of-its-base",
+        sh('cd "$(dirname "$0")"\nvllm serve "$MODEL_PATH" --enable-lora --lora-modules "$MODEL_PATH=./adapter"'),
+        {"plan/served-name": "warn"},
+        files={"adapter/adapter_config.json": "{}"},
+        says="vLLM 0.32.0 does not start",
+        fix="by `--served-model-name base-model --lora-modules`",
+    ),
     case("key-flag", sh('vllm serve "$MODEL_PATH" --api-key secret'), {"plan/no-api-key": "fail"}),
     case("key-variable", sh('export VLLM_API_KEY=token\nvllm serve "$MODEL_PATH"'), {"plan/no-api-key": "fail"}),
     *(
@@ -376,7 +405,7 @@ REFUSES: tuple[Case, ...] = (
             ("socket-file", "--uds /tmp/v.sock", "plan/port", "fail", "--uds"),
             ("tokenizer-of-a-hub", "--tokenizer org/tokenizer", "plan/self-contained", "warn", "on a hub"),
             ("tokenizer-not-shipped", "--tokenizer ./tokenizer", "plan/self-contained", "fail", "./tokenizer"),
-            ("adapter-of-a-hub", "--enable-lora --lora-modules a=org/a", "plan/self-contained", "warn", "org/a"),
+            ("adapter-of-a-hub", '--served-model-name a --enable-lora --lora-modules "$MODEL_PATH"=org/a', "plan/self-contained", "warn", "org/a"),
             ("draft-of-a-hub", """--speculative-config '{"model": "org/d"}'""", "plan/self-contained", "warn", "org/d"),
             ("generation-not-shipped", "--generation-config ./g", "plan/self-contained", "fail", "./g"),
         )

@@ -130,6 +130,7 @@ class ServerCommand:
         model: the weights to serve, as a resolved path or a name; None if unknown.
         port: None if unknown, or if `port_source` has no number.
         served_names: the served model names, including the engine's default; empty if unknown.
+        adapters: the names of LoRA adapters that are served as models besides it.
         api_key: the source of a required key ("--api-key", "VLLM_API_KEY"), never the key.
         missing_files: options with a missing file ("--config conf/c.yaml").
         missing_variables: environment variables ("NAME=value") with a missing file.
@@ -153,6 +154,7 @@ class ServerCommand:
     port_source: PortSource
     host: str | None
     served_names: tuple[str, ...] = ()
+    adapters: tuple[str, ...] = ()
     api_key: str | None = None
     foreground: bool = True
     where: str = ""

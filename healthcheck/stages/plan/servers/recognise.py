@@ -13,7 +13,7 @@ from healthcheck.engines.base import EVERYWHERE, Api, FrontKind, Launch, by_vari
 from healthcheck.engines.known import find
 from healthcheck.errors import KitError
 from healthcheck.sandbox.job import Record
-from healthcheck.stages.plan import calls
+from healthcheck.stages.plan import adapter_names, calls
 from healthcheck.stages.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.stages.plan.records import Front, Origin, PortSource, ServerCommand
 from healthcheck.stages.plan.servers import named_files, settings_file
@@ -128,6 +128,7 @@ def _by_options(
         port_source=port_source,
         host=_host(launch, options, line, record.env, unread=config.unread),
         served_names=_names(launch, line, options, None if config.unread else model),
+        adapters=_adapters(launch, line, options),
         api_key=_key(launch, options, record.env),
         missing_files=tuple(named_files.missing(line, options, record)),
         missing_variables=tuple(named_files.missing_by_variable(record)),
@@ -383,6 +384,11 @@ def _names(
         if launch.name_is == "basename"
         else (launch.name_is,)
     )
+
+
+def _adapters(launch: Launch, line: CommandLine, options: Mapping[str, str]) -> tuple[str, ...]:
+    option = launch.engine.options.adapters
+    return adapter_names.names(line.lists.get(option) or options.get(option, "").split())
 
 
 def _key(launch: Launch, options: Mapping[str, str], environment: Mapping[str, str]) -> str | None:
