@@ -262,6 +262,7 @@ class Launch:
     host_variables: tuple[str, ...] = ()
     model_variables: tuple[str, ...] = ()
     key_variables: tuple[str, ...] = ()
+    name_variables: tuple[str, ...] = ()
     positional_model: bool = False
     positional_port: bool = False
     overriding_option: str = ""

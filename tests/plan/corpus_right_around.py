@@ -206,4 +206,23 @@ ENGINES: tuple[Case, ...] = (
         ),
         {"plan/self-contained": "warn"},
     ),
+    case(
+        "llama-cpp-python",
+        sh(
+            'python3 -m llama_cpp.server --model "$MODEL_PATH/model.gguf" --model_alias "$MODEL_PATH" '
+            "--host 0.0.0.0 --port 8000"
+        ),
+        {"plan/self-contained": "warn"},
+    ),
+    case(
+        "llama-factory",
+        sh(
+            """
+            export API_HOST=0.0.0.0 API_PORT=8000
+            export API_MODEL_NAME="$MODEL_PATH"
+            exec llamafactory-cli api --model_name_or_path "$MODEL_PATH"
+            """
+        ),
+        files={"requirements.txt": "llamafactory==0.9.3\n"},
+    ),
 )

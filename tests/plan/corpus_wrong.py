@@ -146,6 +146,10 @@ NAME: tuple[Case, ...] = (
     case("gguf-of-a-folder", sh('vllm serve "$MODEL_PATH" --load-format=gguf'), {"plan/model-path": "fail"}, fix="remove --load-format"),
     case("name-alias", sh('llama-server -m "$MODEL_PATH/model.gguf" -a tiny --host 0.0.0.0 --port 8000'),
          {"plan/served-name": "fail", "plan/self-contained": "warn"}),
+    case("name-alias-python", sh('python3 -m llama_cpp.server --model "$MODEL_PATH/model.gguf" --model_alias tiny --host 0.0.0.0 --port 8000'),
+         {"plan/served-name": "fail", "plan/self-contained": "warn"}, fix='pass --model_alias "$MODEL_PATH"'),
+    case("name-of-the-file-python", sh('python3 -m llama_cpp.server --model "$MODEL_PATH/model.gguf" --host 0.0.0.0 --port 8000'),
+         {"plan/served-name": "fail", "plan/self-contained": "warn"}, fix='pass --model_alias "$MODEL_PATH"'),
     case(
         "adapter-under-its-own-name",
         sh("""

@@ -127,7 +127,7 @@ def _by_options(
         port=port,
         port_source=port_source,
         host=_host(launch, options, line, record.env, unread=config.unread),
-        served_names=_names(launch, line, options, None if config.unread else model),
+        served_names=_names(launch, line, options, record.env, None if config.unread else model),
         adapters=_adapters(launch, line, options),
         api_key=_key(launch, options, record.env),
         missing_files=tuple(named_files.missing(line, options, record)),
@@ -367,7 +367,11 @@ def _host(
 
 
 def _names(
-    launch: Launch, line: CommandLine, options: Mapping[str, str], model: str | None
+    launch: Launch,
+    line: CommandLine,
+    options: Mapping[str, str],
+    env: Mapping[str, str],
+    model: str | None,
 ) -> tuple[str, ...]:
     """The served model names, including the engine's default; empty if unknown."""
     for name in launch.name_options:
@@ -375,6 +379,8 @@ def _names(
             return tuple(line.lists[name]) or ("",)
         if name in options:
             return tuple(options[name].split())
+    if variable := by_variable(launch.name_variables, env):
+        return (variable[1],)
     if launch.name_is == "?" or model is None:
         return ()
     if launch.name_is == "model":
