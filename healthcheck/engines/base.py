@@ -61,8 +61,9 @@ class Options:
         port, host, name: the options that a repair passes; "" if the setting is elsewhere.
         decide_port: the command line alone determines the only port.
         name_the_model: an option or the first argument is the model, and a repair may write $MODEL_PATH there.
-        config_file: --config is a file of options.
+        config_file: --config is a file of options, which is read only if --config is a word of its own.
         config_suffixes: the suffixes that such a file must have, if its other rules are known as well.
+        adapters: the option with LoRA adapters, each of which is a model with a name of its own.
         socket: the option that replaces the port by a Unix socket.
         remote_code: it loads code that comes with the weights only with --trust-remote-code.
         empty_key_counts: an empty API key is demanded as well.
@@ -80,6 +81,7 @@ class Options:
     name_the_model: bool = False
     config_file: bool = False
     config_suffixes: tuple[str, ...] = ()
+    adapters: str = ""
     socket: str = ""
     remote_code: bool = False
     empty_key_counts: bool = True
@@ -260,6 +262,7 @@ class Launch:
     host_variables: tuple[str, ...] = ()
     model_variables: tuple[str, ...] = ()
     key_variables: tuple[str, ...] = ()
+    name_variables: tuple[str, ...] = ()
     positional_model: bool = False
     positional_port: bool = False
     overriding_option: str = ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from healthcheck.engines.base import LOOPBACK, Engine, Grammar, Launch, Loading, Options, Serving
 
 LLAMA_CPP = Engine(
@@ -11,6 +13,9 @@ LLAMA_CPP = Engine(
     serving=Serving(chat_at_one_path=True, has_a_name=True),
     loading=Loading(by_architecture=False, own_templates=True, gguf_alone=True, one_gguf_file=True),
 )
+
+LLAMA_CPP_PYTHON = replace(LLAMA_CPP, options=replace(LLAMA_CPP.options, name="--model_alias"))
+"""The server of llama-cpp-python, whose options have underscores. Source: add_args_from_model in its cli.py."""
 
 _SHORT = {
     "-m": "model",
@@ -35,7 +40,7 @@ LAUNCHES = (
         grammar=Grammar(short=_SHORT, switches=frozenset({"jinja", "metrics", "no-mmap", "mlock"})),
     ),
     Launch(
-        engine=LLAMA_CPP,
+        engine=LLAMA_CPP_PYTHON,
         programs=("-m llama_cpp.server",),
         host=LOOPBACK,
         name_options=("model-alias",),

@@ -20,6 +20,7 @@ VLLM = Engine(
         config_file=True,
         # Source: FlexibleArgumentParser.load_config_file.
         config_suffixes=(".yaml", ".yml"),
+        adapters="lora-modules",
         socket="uds",
         remote_code=True,
         # `args.api_key or [envs.VLLM_API_KEY]` in api_server.py of 0.18.0 to 0.28.0, and in

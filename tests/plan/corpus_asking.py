@@ -70,7 +70,7 @@ RIGHT_ASKING: tuple[Case, ...] = (
         " &\n", ' --served-model-name "$MODEL_PATH" warm-up &\n', 1))),
     case("asks-for-no-model", sh(f"set -e\n{READY}curl -sf {CHAT} -d '{{\"messages\": []}}'\nwait")),
     case("asks-an-adapter", sh(f"set -e\n{READY}curl -sf {CHAT} -d '{NAMED}'\nwait".replace(
-        " &\n", ' --enable-lora --lora-modules warm-up="$MODEL_PATH" &\n', 1))),
+        " &\n", ' --enable-lora --lora-modules warm-up="$MODEL_PATH" &\n', 1)), {"plan/served-name": "warn"}),
     case("asks-its-model-in-python", sh(f"{READY}python3 warm.py || exit 1\nwait"), files=python(f"""
         import os, requests
         answer = requests.post("{CHAT}", json={{"model": os.environ["MODEL_PATH"], "messages": []}}, timeout=9)

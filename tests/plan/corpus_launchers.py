@@ -66,7 +66,14 @@ RIGHT_LAUNCHERS: tuple[Case, ...] = (
     case("llama-factory-on-the-port-of-its-variable", sh(
         'export API_HOST=0.0.0.0 API_PORT=8001\nexec llamafactory-cli api --model_name_or_path "$MODEL_PATH"'
     ), {"plan/port": "fail", "plan/served-name": "fail"}, files={"requirements.txt": "llamafactory==0.9.3\n"},
-       says="port 8001"),
+       says="port 8001", fix="replace `API_PORT=8001` by `API_PORT=8000`"),
+    case("llama-factory-with-its-own-name", sh(
+        'API_PORT=8000 exec llamafactory-cli api --model_name_or_path "$MODEL_PATH"'
+    ), {"plan/served-name": "fail"}, files={"requirements.txt": "llamafactory==0.9.3\n"},
+       says="gpt-3.5-turbo", fix='insert above the command that starts the server in deploy.sh: export API_MODEL_NAME="$MODEL_PATH"'),
+    case("llama-factory-on-loopback", sh(
+        'export API_HOST=127.0.0.1 API_MODEL_NAME="$MODEL_PATH"\nexec llamafactory-cli api --model_name_or_path "$MODEL_PATH"'
+    ), {"plan/host": "warn"}, files={"requirements.txt": "llamafactory==0.9.3\n"}, fix="export API_HOST=0.0.0.0"),
     case("files-of-variables", sh("""
         export VLLM_LOGGING_CONFIG_PATH="$PWD/conf/log.json" RANK_TABLE_FILE=/tmp/ranks.json
         echo '{}' > "$RANK_TABLE_FILE"

@@ -61,6 +61,21 @@ AROUND: tuple[Case, ...] = (
         sh('exec vllm serve "$MODEL_PATH" --config config.yaml'),
         files={"config.yaml": "port: 8000\nmax_model_len: 4096\n"},
     ),
+    case(
+        "config-file-in-an-array",
+        bash('ARGS=(--config "conf/serve.yaml")\nexec vllm serve "$MODEL_PATH" "${ARGS[@]}"'),
+        files={"conf/serve.yaml": "host: 0.0.0.0\nport: 8000\nmax-model-len: 4096\n"},
+    ),
+    case(
+        "adapter-under-the-weight-path",
+        sh(
+            """
+            exec vllm serve "$MODEL_PATH" --served-model-name base-model \\
+                --enable-lora --lora-modules "$MODEL_PATH"=./adapter other=./adapter
+            """
+        ),
+        files={"adapter/adapter_config.json": "{}"},
+    ),
     case("absolute-vllm", sh('exec /usr/local/bin/vllm serve "$MODEL_PATH" --port 8000')),
     case(
         "absolute-python",
@@ -190,5 +205,24 @@ ENGINES: tuple[Case, ...] = (
             'llama-server -m "$MODEL_PATH/model.gguf" --alias "$MODEL_PATH" --host 0.0.0.0 --port 8000'
         ),
         {"plan/self-contained": "warn"},
+    ),
+    case(
+        "llama-cpp-python",
+        sh(
+            'python3 -m llama_cpp.server --model "$MODEL_PATH/model.gguf" --model_alias "$MODEL_PATH" '
+            "--host 0.0.0.0 --port 8000"
+        ),
+        {"plan/self-contained": "warn"},
+    ),
+    case(
+        "llama-factory",
+        sh(
+            """
+            export API_HOST=0.0.0.0 API_PORT=8000
+            export API_MODEL_NAME="$MODEL_PATH"
+            exec llamafactory-cli api --model_name_or_path "$MODEL_PATH"
+            """
+        ),
+        files={"requirements.txt": "llamafactory==0.9.3\n"},
     ),
 )

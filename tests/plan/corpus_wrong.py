@@ -26,6 +26,22 @@ PORT: tuple[Case, ...] = (
         fix="write there: port: 8000",
     ),
     case(
+        "config-with-an-equals-sign",
+        sh('exec vllm serve "$MODEL_PATH" --config=serve.yaml'),
+        {"plan/flags": "warn"},
+        files={"serve.yaml": "port: 8080\nmax-model-len: 4096\n"},
+        says="reads a configuration file only after the word --config",
+        fix="in deploy.sh:2 replace `--config=serve.yaml` by `--config serve.yaml`",
+    ),
+    case(
+        "config-with-an-equals-sign-sglang",
+        sh('exec python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0 --config="serve.yaml"'),
+        {"plan/flags": "warn", "plan/port": "fail", "plan/self-contained": "warn"},
+        files={"serve.yaml": "port: 8000\n"},
+        says="sglang's own default",
+        fix='replace `--config="serve.yaml"` by `--config "serve.yaml"`',
+    ),
+    case(
         "quotes-inside-a-variable",
         sh("""
         MORE="--compilation-config '{\\"cudagraph_mode\\":\\"FULL_DECODE_ONLY\\"}'"
@@ -130,6 +146,39 @@ NAME: tuple[Case, ...] = (
     case("gguf-of-a-folder", sh('vllm serve "$MODEL_PATH" --load-format=gguf'), {"plan/model-path": "fail"}, fix="remove --load-format"),
     case("name-alias", sh('llama-server -m "$MODEL_PATH/model.gguf" -a tiny --host 0.0.0.0 --port 8000'),
          {"plan/served-name": "fail", "plan/self-contained": "warn"}),
+    case("name-alias-python", sh('python3 -m llama_cpp.server --model "$MODEL_PATH/model.gguf" --model_alias tiny --host 0.0.0.0 --port 8000'),
+         {"plan/served-name": "fail", "plan/self-contained": "warn"}, fix='pass --model_alias "$MODEL_PATH"'),
+    case("name-of-the-file-python", sh('python3 -m llama_cpp.server --model "$MODEL_PATH/model.gguf" --host 0.0.0.0 --port 8000'),
+         {"plan/served-name": "fail", "plan/self-contained": "warn"}, fix='pass --model_alias "$MODEL_PATH"'),
+    case(
+        "adapter-under-its-own-name",
+        sh("""
+        HERE=$(cd "$(dirname "$0")" && pwd)
+        exec vllm serve "$MODEL_PATH" --port 8000 \\
+            --enable-lora --max-lora-rank 16 \\
+            --lora-modules gsm-lora="$HERE/adapter" \\
+            --max-model-len 16384
+        """),
+        {"plan/served-name": "warn"},
+        files={"adapter/adapter_config.json": "{}"},
+        says="gets the base model, and the evaluation measures it without the adapter",
+        fix='by `--served-model-name base-model --lora-modules "$MODEL_PATH"="$HERE/adapter"`',
+    ),
+    case(
+        "adapter-beside-another-name",
+        sh('cd "$(dirname "$0")"\nvllm serve "$MODEL_PATH" --served-model-name base --enable-lora --lora-modules gsm=./adapter'),
+        {"plan/served-name": "fail"},
+        files={"adapter/adapter_config.json": "{}"},
+        fix='replace `--lora-modules gsm=./adapter` by `--lora-modules "$MODEL_PATH"=./adapter`',
+    ),
+    case(
+        "adapter-with-the-name-of-its-base",
+        sh('cd "$(dirname "$0")"\nvllm serve "$MODEL_PATH" --enable-lora --lora-modules "$MODEL_PATH=./adapter"'),
+        {"plan/served-name": "warn"},
+        files={"adapter/adapter_config.json": "{}"},
+        says="vLLM 0.32.0 does not start",
+        fix="by `--served-model-name base-model --lora-modules`",
+    ),
     case("key-flag", sh('vllm serve "$MODEL_PATH" --api-key secret'), {"plan/no-api-key": "fail"}),
     case("key-variable", sh('export VLLM_API_KEY=token\nvllm serve "$MODEL_PATH"'), {"plan/no-api-key": "fail"}),
     *(
@@ -360,7 +409,7 @@ REFUSES: tuple[Case, ...] = (
             ("socket-file", "--uds /tmp/v.sock", "plan/port", "fail", "--uds"),
             ("tokenizer-of-a-hub", "--tokenizer org/tokenizer", "plan/self-contained", "warn", "on a hub"),
             ("tokenizer-not-shipped", "--tokenizer ./tokenizer", "plan/self-contained", "fail", "./tokenizer"),
-            ("adapter-of-a-hub", "--enable-lora --lora-modules a=org/a", "plan/self-contained", "warn", "org/a"),
+            ("adapter-of-a-hub", '--served-model-name a --enable-lora --lora-modules "$MODEL_PATH"=org/a', "plan/self-contained", "warn", "org/a"),
             ("draft-of-a-hub", """--speculative-config '{"model": "org/d"}'""", "plan/self-contained", "warn", "org/d"),
             ("generation-not-shipped", "--generation-config ./g", "plan/self-contained", "fail", "./g"),
         )

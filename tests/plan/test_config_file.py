@@ -105,3 +105,30 @@ def test_a_wrong_port_is_placed_where_the_file_has_it(
     (found,) = results["plan/port"].findings
     assert (results["plan/port"].outcome, found.where) == (Outcome.FAIL, place)
     assert says in found.seen
+
+
+@pytest.mark.parametrize(
+    ("given", "port", "file", "ignored"),
+    [
+        ("--config=conf/c.yaml", 8000, None, "conf/c.yaml"),
+        ("--config=conf/missing.yaml", 8000, None, "conf/missing.yaml"),
+        ("--config=conf/c.json", 8000, None, "conf/c.json"),
+        ("--config conf/c.yaml", 8123, "conf/c.yaml", ""),
+        ("--config=conf/missing.yaml --config conf/c.yaml", 8123, "conf/c.yaml", ""),
+        ("--config conf/c.yaml --config=x.yaml", 8123, "conf/c.yaml", "x.yaml"),
+    ],
+)
+def test_a_file_is_read_only_after_a_word_of_its_own(
+    given: str, port: int, file: str | None, ignored: str, tmp_path: Path, weights: Path
+) -> None:
+    """As the parsers of vLLM 0.23.0 and 0.32.0 read these arguments."""
+    files = {"conf/c.yaml": "port: 8123\nserved-model-name: x\n"}
+    repository = case("config", sh(f'exec vllm serve "$MODEL_PATH" {given}'), files=files)
+    plan, results = judged(write(repository, tmp_path / "repo"), weights)
+    server = plan.server
+    assert server
+    assert (server.port, server.option("config"), server.ignored_config) == (port, file, ignored)
+    assert server.served_names == (("x",) if file else (plan.model_path,))
+    warned = [found for found in results["plan/flags"].findings if "have no effect" in found.seen]
+    assert bool(warned) is bool(ignored)
+    assert not results["plan/no-missing-files"].findings

@@ -59,6 +59,9 @@ OMNI = {
 }
 
 
+VOCABULARY = {"a": 0, "<think>": 1, "</think>": 2}
+
+
 def write_json(path: Path, value: object) -> None:
     path.write_text(json.dumps(value), encoding="utf-8")
 
@@ -96,7 +99,7 @@ def model(folder: Path, config: dict | None = None, tensors: dict | None = None)
         folder / "model.safetensors", tensors or {"model.embed_tokens.weight": ("BF16", (16, 8))}
     )
     write_json(
-        folder / "tokenizer.json", {"version": "1.0", "model": {"type": "BPE", "vocab": {"a": 0}}}
+        folder / "tokenizer.json", {"version": "1.0", "model": {"type": "BPE", "vocab": VOCABULARY}}
     )
     write_json(
         folder / "tokenizer_config.json", {"chat_template": CHATML, "eos_token": "<|im_end|>"}

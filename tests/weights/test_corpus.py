@@ -335,6 +335,13 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
         lambda f: model(f, {**QWEN3, "architectures": ["Glm4MoeForCausalLM"], "model_type": "glm4_moe"}),
         {"plan": plan(tool_call_parser="qwen3_coder")}, {"plan/parsers-fit": WARN},
     ),
+    "a parser whose tokens the vocabulary lacks": (
+        lambda f: text(model(f), "tokenizer.json", '{"model": {"type": "BPE", "vocab": {"a": 0, "</think>": 1}}}'),
+        {"plan": plan(reasoning_parser="deepseek_r1")}, {"plan/parsers-fit": FAIL},
+    ),
+    "a parser whose tokens are in the vocabulary": (
+        lambda f: template(f, CHATML + "{{ '<think>' }}"), {"plan": plan(reasoning_parser="deepseek_r1")}, SOUND,
+    ),
     "the parser of its own calls": (model, {"plan": plan(tool_call_parser="hermes")}, SOUND),
     "experts in parallel on a dense model": (
         model, {"plan": plan(enable_expert_parallel="")}, {"plan/options-suit-weights": FAIL},

@@ -173,6 +173,31 @@ def test_other_files_of_the_launch_are_edited(
     assert fixed(found, files) == files | after
 
 
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("given", "text", "after"),
+    [
+        ("--config=conf.yaml", "dtype: float16  # for a 310P\n", "--config conf.yaml"),
+        ("--config=conf.yaml", "dtype: bfloat16\n", "--config=conf.yaml --dtype float16"),
+        ("--dtype bfloat16 --config=conf.yaml", "dtype: float16\n", "--dtype float16 --config=conf.yaml"),
+    ],
+)  # fmt: skip
+def test_a_file_that_the_engine_ignores_is_read_if_it_has_the_repair(
+    given: str, text: str, after: str, tmp_path: Path
+) -> None:
+    files = {"deploy.sh": f"{SERVE} {given}\n", "conf.yaml": text}
+    dtype = {"dtype": "bfloat16"} if "--dtype" in given else {}
+    launch = launched(files["deploy.sh"], given, **dtype)
+    assert launch.server
+    server = replace(launch.server, ignored_config="conf.yaml")
+    launch = replace(launch, server=server, servers=(server,))
+    facts = {"plan": launch, "npu": "310P3", "npus": 1}
+    submission = read_submission(folder(tmp_path / "r", files))
+    results = folders.judge(model(tmp_path / "w"), FITS, submission=submission, **facts)
+    (found,) = (each for each in wrong(results, FITS) if each.edits)
+    assert fixed(found, files)["deploy.sh"] == f"{SERVE} {after}\n"
+
+
 @pytest.mark.parametrize(
     ("given", "after"),
     [

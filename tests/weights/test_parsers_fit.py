@@ -80,6 +80,70 @@ def test_what_is_not_judged(options: dict[str, str], tmp_path: Path) -> None:
     assert findings(judge(model(tmp_path / "w"), plan=plan(**options))) == {}
 
 
+PLAIN = {"version": "1.0", "model": {"type": "BPE", "vocab": {"a": 0}}}
+ADDED = [{"id": 1, "content": "<think>"}, {"id": 2, "content": "</think>"}]
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "config", "files", "options", "stack", "outcome", "says"),
+    [
+        # Qwen2.5-7B-Instruct with the parser of DeepSeek-R1
+        (PLAIN, {}, {}, {}, "", "fail", "not contain <think> and </think>"),
+        (PLAIN, {}, {}, {}, "0.30.0rc2", "fail", "vLLM 0.30.0 cannot answer a chat"),
+        (PLAIN | {"added_tokens": ADDED[:1]}, {}, {}, {}, "", "fail", "not contain </think>"),
+        (PLAIN, {}, {}, {"reasoning_parser": "seed_oss"}, "0.18.0", "fail", "<seed:think> and </seed:think>"),
+        # a template has the words, and the vocabulary does not
+        (PLAIN, {"chat_template": OPENS + "</think>"}, {}, {}, "", "fail", "remove --reasoning-parser"),
+        # parsers of other releases are unknown
+        (PLAIN, {}, {}, {"reasoning_parser": "qwen3"}, "0.18.0", "fail", "not contain <think>"),
+        (PLAIN, {}, {}, {"reasoning_parser": "qwen3"}, "", "warn", "not contain <think>"),
+        (PLAIN, {}, {}, {"reasoning_parser": "qwen3"}, "0.30.0rc2", "warn", "`content` is empty"),
+        (PLAIN, {}, {}, {}, "0.17.0rc1", "warn", "`content` is empty"),
+        # the tokens are there
+        (PLAIN | {"added_tokens": ADDED}, {"chat_template": OPENS}, {}, {}, "", None, ""),
+        (PLAIN, {"chat_template": OPENS, "added_tokens_decoder": {"1": ADDED[0], "2": ADDED[1]}}, {}, {}, "", None, ""),
+        (PLAIN, {"chat_template": OPENS, "additional_special_tokens": ["<think>", "</think>"]}, {}, {}, "", None, ""),
+        (PLAIN, {"chat_template": OPENS}, {"added_tokens.json": '{"<think>": 1, "</think>": 2}'}, {}, "", None, ""),
+        # they may be there
+        (PLAIN, {"chat_template": OPENS}, {"added_tokens.json": '{"\\u003cthink>": 1}'}, {}, "", None, ""),
+        (PLAIN, {"chat_template": OPENS}, {"tokenizer.model": "x"}, {}, "", None, ""),
+        (PLAIN, {"chat_template": OPENS}, {"tekken.json": "{}"}, {}, "", None, ""),
+        (PLAIN, {"chat_template": OPENS, "auto_map": {"AutoTokenizer": ["t.T", None]}}, {}, {}, "", None, ""),
+        (PLAIN, {"chat_template": OPENS}, {}, {"tokenizer": "/other"}, "", None, ""),
+        (None, {"chat_template": OPENS}, {"tokenizer.model": "x"}, {}, "", None, ""),
+        (None, {"chat_template": OPENS}, {"qwen.tiktoken": "x"}, {}, "", None, ""),
+    ],
+)  # fmt: skip
+def test_a_parser_whose_tokens_the_vocabulary_lacks(
+    tokenizer: dict | None,
+    config: dict,
+    files: dict[str, str],
+    options: dict[str, str],
+    stack: str,
+    outcome: str | None,
+    says: str,
+    tmp_path: Path,
+) -> None:
+    folder = weights(tmp_path / "w", QWEN25, CHATML)
+    write_json(folder / "tokenizer_config.json", {"chat_template": CHATML} | config)
+    (folder / "tokenizer.json").unlink()
+    if tokenizer is not None:
+        write_json(folder / "tokenizer.json", tokenizer)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    launch = replace(plan(**({"reasoning_parser": "deepseek_r1"} | options)), stack=stack)
+    results = judge(folder, plan=launch)
+    assert findings(results) == ({CHECK: outcome} if outcome else {}), said(results, CHECK)
+    assert says in said(results, CHECK)
+
+
+def test_the_parser_of_the_model_replaces_one_whose_tokens_are_missing(tmp_path: Path) -> None:
+    folder = weights(tmp_path / "w", GLM, THINKS)
+    write_json(folder / "tokenizer.json", PLAIN)
+    results = judge(folder, plan=plan(reasoning_parser="deepseek_r1"))
+    assert "pass --reasoning-parser glm45" in said(results, CHECK)
+
+
 def test_the_repair_names_the_key_of_adapter_toml(tmp_path: Path) -> None:
     launch = replace(plan(tool_call_parser="hermes"), settings='tool_call_parser = "hermes"\n')
     results = judge(weights(tmp_path / "w", GLM, THINKS), plan=launch)
@@ -92,4 +156,8 @@ def test_vllm_knows_each_parser() -> None:
         known = {name for release in releases for name in nearest(release).known[f"--{option}"]}
         named = {name for pair in table.pairs if pair.option == option for name in pair.parsers}
         assert named - known == set()
+    reasoning = {
+        name for release in releases for name in nearest(release).known["--reasoning-parser"]
+    }
+    assert {name for each in table.delimiters for name in each.parsers} - reasoning == set()
     assert all(re.compile(pair.mark) and json.dumps(pair.source) != '""' for pair in table.pairs)

@@ -122,6 +122,7 @@ class ServerCommand:
         foreground: deploy.sh keeps running while the server runs.
         config_problem: why the engine cannot read its --config file, "" if it can or has none.
         unread_config: its --config file, if too long or deep to be read whole; its options are unknown.
+        ignored_config: the file of a --config that the engine does not read, as in --config=FILE; "" for none.
         limit_s: the time limit of the server (`timeout 600 vllm serve …`); None without a limit.
         carriage_returns: arguments that end in a carriage return, each as the option ("" for none) and the value
             without it. All other attributes have the arguments without these carriage returns.
@@ -129,6 +130,7 @@ class ServerCommand:
         model: the weights to serve, as a resolved path or a name; None if unknown.
         port: None if unknown, or if `port_source` has no number.
         served_names: the served model names, including the engine's default; empty if unknown.
+        adapters: the names of LoRA adapters that are served as models besides it.
         api_key: the source of a required key ("--api-key", "VLLM_API_KEY"), never the key.
         missing_files: options with a missing file ("--config conf/c.yaml").
         missing_variables: environment variables ("NAME=value") with a missing file.
@@ -152,6 +154,7 @@ class ServerCommand:
     port_source: PortSource
     host: str | None
     served_names: tuple[str, ...] = ()
+    adapters: tuple[str, ...] = ()
     api_key: str | None = None
     foreground: bool = True
     where: str = ""
@@ -163,6 +166,7 @@ class ServerCommand:
     left_out_code: tuple[tuple[str, str], ...] = ()
     config_problem: str = ""
     unread_config: str = ""
+    ignored_config: str = ""
     limit_s: float | None = None
     front: Front | None = None
     slept_s: float = 0.0

@@ -10,7 +10,7 @@ from healthcheck import contract
 from healthcheck.engines.base import EVERYWHERE
 from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.records import LaunchPlan, Origin, ServerCommand
-from healthcheck.stages.plan.script.arguments import Arguments, Edits
+from healthcheck.stages.plan.script.arguments import Arguments, Edits, reassigned
 from healthcheck.stages.plan.script.sourced import Overwriting, without_variable
 from healthcheck.stages.plan.servers.options import vllm_grammar
 from healthcheck.text.messages import msg
@@ -37,7 +37,8 @@ def host_repair(server: ServerCommand) -> str:
 def name_repair(server: ServerCommand, option: str, model_path: str) -> str:
     """How to serve the model under the name that is asked for; `option` is the option that sets another name."""
     engine = server.engine
-    spelled = f"--{option}" if option else engine.options.name
+    own_option = engine.options.name.lstrip("-").replace("_", "-")
+    spelled = f"--{option}" if option not in {"", own_option} else engine.options.name
     if own := contract.service().requested(""):
         return engine.name_repair(spelled, own)
     if option and engine.serving.named_by_path and model_path in server.argv:
@@ -50,13 +51,17 @@ def name_repair(server: ServerCommand, option: str, model_path: str) -> str:
 
 
 def port_edits(plan: LaunchPlan, server: ServerCommand) -> Edits:
-    """Have the option of the port name the service's port; append it if the engine's own default counts."""
+    """Have the option or the variable of the port name the service's port; append the option without one."""
+    source = server.port_source
+    if source.kind is Origin.VARIABLE and not server.engine.options.port:
+        name, _, old = source.text.partition("=")
+        return reassigned(contract.ENTRY_POINT, plan.script, name, old, str(contract.PORT))
     return _option_edits(
         plan,
         server,
         server.engine.options.port,
         str(contract.PORT),
-        server.port_source.kind is Origin.DEFAULT,
+        source.kind is Origin.DEFAULT,
     )
 
 
@@ -64,6 +69,13 @@ def host_edits(plan: LaunchPlan, server: ServerCommand) -> Edits:
     """Have the server listen on every address."""
     option = server.engine.options.host
     return _option_edits(plan, server, option, EVERYWHERE, append=server.option(option) is None)
+
+
+def config_edits(script: str, server: ServerCommand) -> Edits:
+    """Write --config=FILE as two words, so that the engine reads the file."""
+    arguments = Arguments.of(script, server)
+    at = arguments.option("--config")
+    return arguments.separated(at) if at is not None else ()
 
 
 def _option_edits(

@@ -21,6 +21,7 @@ from healthcheck.core.edits import in_words, line_of_first_word, replaced, witho
 from healthcheck.core.records import JsonValue
 from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.records import ServerCommand
+from healthcheck.stages.plan.repairs import config_edits
 from healthcheck.stages.plan.script import arguments, deploy_sh
 from healthcheck.stages.plan.script.arguments import Arguments, Edits
 from healthcheck.stages.plan.servers.options import option_name, vllm_grammar
@@ -29,6 +30,7 @@ from healthcheck.stages.weights.documents import DocumentError, JsonObject, pars
 from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.text.messages import joined, msg
 
+_TENSOR = "tensor-parallel-size"
 _SHELL_FILES = (".sh", ".env", ".bash")
 _COMPLETE = re.compile(r"""(?P<value>"[^"\\]*"|'[^']*'|[\w.+/-]+)?[ \t]*(?:[ \t]#.*)?""")
 
@@ -69,7 +71,8 @@ def with_option(facts: WeightsFacts, option: str, value: str = "") -> Repair:
     plan, words = facts.plan, f"--{option} {_quoted(value)}".rstrip()
     if plan is not None and adapter_toml.decides(plan, option):
         return _in_settings(adapter_toml.passed(plan, option, value))
-    edits = _in_scripts(facts, lambda each: _revalued(each, facts.server, option, value))
+    edits = _with_ignored_config(facts, option, value)
+    edits = edits or _in_scripts(facts, lambda each: _revalued(each, facts.server, option, value))
     edits = edits or _of_variable(facts, option, value) or _in_config(facts, option, value)
     if not edits and facts.engine.is_catalogued and facts.option(option) is None:
         edits = _in_scripts(facts, lambda each: each.appended(words))
@@ -252,8 +255,29 @@ def _reassigned(facts: WeightsFacts, variable: str, old: str, new: str) -> Edits
 
 def _config(facts: WeightsFacts) -> tuple[str, str] | None:
     """The committed --config file of the server, with its text."""
+    return _committed(facts, facts.server.option("config") if facts.server else None)
+
+
+def _with_ignored_config(facts: WeightsFacts, option: str, value: str) -> Edits:
+    """Have the engine read the --config file that it ignores, if that alone gives the option what it needs."""
+    server = facts.server
+    file = _committed(facts, server.ignored_config) if server else None
+    found = _setting(file[1], option) if file else None
+    if server is None or file is None or found is None or facts.plan is None:
+        return ()
+    if server.option(option) is not None:  # the command line counts more than the file
+        return ()
+    whole = _COMPLETE.fullmatch(file[1][found.end() :].partition("\n")[0])
+    given = ((whole and whole["value"]) or "").strip("\"'")
+    enough = option == _TENSOR and given.isdigit() and int(given) >= int(value)
+    if given != value and not enough:
+        return ()
+    return config_edits(facts.plan.script, server)
+
+
+def _committed(facts: WeightsFacts, name: str | None) -> tuple[str, str] | None:
+    """A committed file by its name in the server's working folder, with its text."""
     plan, server = facts.plan, facts.server
-    name = server.option("config") if server else None
     if plan is None or server is None or not name or facts.submission is None:
         return None
     path = os.path.relpath(os.path.normpath(os.path.join(server.cwd, name)), plan.root)

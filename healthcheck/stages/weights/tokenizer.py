@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from healthcheck.core.records import JsonValue
@@ -18,6 +19,8 @@ MAX_TEMPLATE_BYTES = 1024**2
 JINJA_FILE = "chat_template.jinja"
 JSON_FILE = "chat_template.json"
 PROCESSOR_FILES = ("preprocessor_config.json", "processor_config.json")
+_ESCAPED = re.compile(r"\\u00[2-7]", re.IGNORECASE)
+"""A printable character that JSON has as an escape, so that a search of the text does not find it."""
 VOCABULARY = re.compile(
     r"^(tokenizer\.(json|model|tok\.json)|tekken\.json|spiece\.model|sentencepiece\.bpe\.model|vocab\.(json|txt))\Z"
     r"|\.(tiktoken|spm|bpe)\Z|tokenizer\.model\.v"
@@ -92,6 +95,36 @@ def read_tokenizer(folder: Folder) -> Tokenizer:
         tokens=_tokens(config.value, special.value),
         processor=_has_processor(folder),
     )
+
+
+def missing_tokens(folder: Folder, read: Tokenizer, tokens: Sequence[str]) -> tuple[str, ...]:
+    """Those of the tokens that are certainly not in the vocabulary; () if it is in another format.
+
+    transformers adds the tokens in these files to those of tokenizer.json. A token that is anywhere in one of them,
+    even as a part of another, may be in the vocabulary.
+    """
+    texts = _vocabulary_texts(folder, read)
+    if not texts or any(_ESCAPED.search(text) for text in texts):
+        return ()
+    return tuple(token for token in tokens if not any(token in text for text in texts))
+
+
+def _vocabulary_texts(folder: Folder, read: Tokenizer) -> list[str]:
+    """The texts of all files with tokens; none if some are in another format or cannot be read."""
+    config = {name: value for name, value in read.config.value.items() if name != "chat_template"}
+    formats = {name.rpartition(".")[2] for name in read.vocabularies}
+    broken = read.error or read.config.error or read.special_tokens.error
+    names = {entry.name for entry in folder.entries}
+    if "tokenizer.json" not in names or formats != {"json"} or "tekken.json" in names:
+        return []
+    if broken or "auto_map" in config:
+        return []
+    files = sorted({"tokenizer.json", "added_tokens.json"} & names)
+    try:
+        texts = [folder.read(name, MAX_TOKENIZER_BYTES).decode("utf-8") for name in files]
+    except (Unreadable, UnicodeDecodeError):
+        return []
+    return [*texts, json.dumps([config, read.special_tokens.value], ensure_ascii=False)]
 
 
 def _tokenizer_json(folder: Folder) -> tuple[str, bool | None]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+
 from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
-from healthcheck.core.records import Level
-from healthcheck.stages.plan import lost_values
-from healthcheck.stages.plan.records import Format, LaunchPlan
+from healthcheck.core.records import Finding, Level
+from healthcheck.stages.plan import lost_values, repairs
+from healthcheck.stages.plan.records import Format, LaunchPlan, ServerCommand
 from healthcheck.stages.plan.vllm_cli.judgement import CONFIG, judge_flags
 from healthcheck.text.messages import msg
 
@@ -36,6 +38,9 @@ def flags(plan: LaunchPlan) -> Findings:
     load formats, an option given twice with different values (the last one counts), stray words. The repair of
     an unknown parser is that of the model, by model_type and by the calls in its chat template.
 
+    vLLM and SGLang read the file of --config only if --config is a word of its own. They accept --config=FILE and
+    do not open the file, so this check warns, and all checks judge the server without the options of the file.
+
     Example:
     ```sh
     exec vllm serve "$MODEL_PATH" --max-model-length 8192
@@ -48,7 +53,11 @@ def flags(plan: LaunchPlan) -> Findings:
     ```
     """
     server = plan.server
+    if server and server.ignored_config:
+        yield _ignored_config(plan, server)
     if server is None or not server.engine.is_catalogued:
+        if server and server.ignored_config:
+            return
         other = server and msg(
             "the server is {engine}, not vLLM: its options were not judged",
             engine=server.engine.name,
@@ -79,3 +88,20 @@ def flags(plan: LaunchPlan) -> Findings:
         )
     yield from lost_values.findings(plan, "plan/flags")
     yield from found
+
+
+def _ignored_config(plan: LaunchPlan, server: ServerCommand) -> Finding:
+    file, edits = server.ignored_config, repairs.config_edits(plan.script, server)
+    return warn(
+        expected=msg("{config} and the file as two words", config=CONFIG),
+        seen=msg(
+            "{config}={file}: {engine} reads a configuration file only after the word {config}, "
+            "so the options in this file have no effect",
+            config=CONFIG,
+            file=file,
+            engine=server.engine.name,
+        ),
+        fix="" if edits else msg("write {config} {file}", config=CONFIG, file=shlex.quote(file)),
+        where=server.where,
+        edits=edits,
+    )

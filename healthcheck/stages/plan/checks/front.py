@@ -181,8 +181,9 @@ def _refused_behind(
             yield fail(
                 expected=_EXPECTED, seen=seen, fix=msg("write http:// there"), where=target.where
             )
-        if target.model and server.served_names and target.model not in server.served_names:
-            names = joined(", ", (quoted(name) for name in server.served_names[:_MOST_NAMES]))
+        served = (*server.served_names, *server.adapters)
+        if target.model and server.served_names and target.model not in served:
+            names = joined(", ", (quoted(name) for name in served[:_MOST_NAMES]))
             seen = msg(
                 "it requests {model} at {address}, which serves {names}",
                 model=quoted(target.model),

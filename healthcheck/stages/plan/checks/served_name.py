@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, check, fail
+from healthcheck.core.check import Findings, check, fail, warn
 from healthcheck.engines.base import Api
-from healthcheck.stages.plan import repairs
+from healthcheck.stages.plan import adapter_names, repairs
 from healthcheck.stages.plan.commands import quoted
-from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.script.weight_path import misnamed
 from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.plan.servers.served import STARTED, is_within, line_of, served, unresolved
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import joined, msg
 
 SHOWN_NAMES = 8
 
@@ -32,6 +32,11 @@ def served_name(plan: LaunchPlan) -> Findings:
     answers 404 to any other name. So remove that option, or have "$MODEL_PATH" among its values. A link to
     the weights, or a slash after the path, is another name. llama.cpp calls the option `--alias`; some servers
     have a fixed name by default.
+
+    Each adapter of vLLM's `--lora-modules` is a model with a name of its own. A request for the weight path gets
+    the base model, so a submission of an adapter is measured without it. Two options together serve the adapter
+    in its place: `--served-model-name base-model --lora-modules "$MODEL_PATH"=adapter`. With one name for both,
+    vLLM 0.23.0 answers with the adapter, and vLLM 0.32.0 does not start.
 
     Example:
     ```sh
@@ -56,6 +61,8 @@ def served_name(plan: LaunchPlan) -> Findings:
             else msg("the weight path as the model's name")
         )
         yield unresolved(plan, name, msg("the served name"))
+    elif server.adapters and wanted in {*server.served_names, *server.adapters}:
+        yield from _adapters(plan, server, wanted)
     elif wanted not in server.served_names and server.model is not None:
         names = server.served_names[:SHOWN_NAMES]
         own_option = server.engine.options.name.lstrip("-").replace("_", "-")
@@ -78,6 +85,9 @@ def served_name(plan: LaunchPlan) -> Findings:
         )
         edits = repairs.name_edits(plan, server, option)
         fix = "" if edits else repairs.name_repair(server, option, plan.model_path)
+        if server.adapters:
+            edits = adapter_names.edits(plan, server, wanted)
+            fix = "" if edits else adapter_names.order(server, wanted)
         where = (
             line_of(plan, f"--{option}", f"--{option.replace('-', '_')}")
             if option
@@ -87,3 +97,29 @@ def served_name(plan: LaunchPlan) -> Findings:
         if option and (cause := next(filter(None, causes), None)):
             seen, fix, where, edits = cause.seen, cause.fix, cause.where or where, ()
         yield fail(expected=expected, seen=seen, fix=fix, where=where, edits=edits)
+
+
+def _adapters(plan: LaunchPlan, server: ServerCommand, wanted: str) -> Findings:
+    """Warn if a request for the name gets the base model, or if an adapter has the base model's name."""
+    option = f"--{server.engine.options.adapters}"
+    if wanted not in server.served_names:
+        return
+    names = joined(", ", (quoted(name) for name in server.adapters[:SHOWN_NAMES]))
+    expected = msg("an adapter under the name that the service requests, {name}", name=repr(wanted))
+    seen = msg(
+        "{option} serves an adapter as {names}; a request for {name} gets the base model, "
+        "and the evaluation measures it without the adapter",
+        option=option,
+        names=names,
+        name=repr(wanted),
+    )
+    if wanted in server.adapters:
+        expected = msg("different names for the base model and its adapter")
+        seen = msg(
+            "both are named {name}: vLLM 0.23.0 answers with the adapter, vLLM 0.32.0 does not start",
+            name=repr(wanted),
+        )
+    edits = adapter_names.edits(plan, server, wanted)
+    fix = "" if edits else adapter_names.order(server, wanted)
+    where = line_of(plan, option, f"--{option.removeprefix('--').replace('-', '_')}")
+    yield warn(expected=expected, seen=seen, fix=fix, where=where, edits=edits)

@@ -10,7 +10,7 @@ from healthcheck.engines.known import LAUNCHES, find
 from healthcheck.sandbox import safely
 from healthcheck.sandbox.answers import Served
 from healthcheck.sandbox.job import Job, Record
-from healthcheck.stages.plan.servers.options import CommandLine, grammar_of, parse
+from healthcheck.stages.plan.servers.options import CommandLine, command_line
 from healthcheck.stages.repo import pip_words
 
 _PORT = re.compile(
@@ -41,7 +41,7 @@ def reads(argv: Sequence[str]) -> Iterator[str]:
 def served(record: Record, job: Job) -> Served:
     """The names and port that a recorded server would serve; if its port is unknown, every possible port."""
     launch, words = find(record.argv)
-    line = parse(words, grammar_of(launch))
+    line = command_line(words, launch)
     told = (
         launch.engine.options.decide_port
         and launch.api is Api.OPENAI_CHAT

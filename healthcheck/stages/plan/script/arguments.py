@@ -149,6 +149,42 @@ class Arguments:
             )
         return self._of_variable(value, old, new)
 
+    def renamed_value(self, at: int, old: str, new: str, before: str = "") -> Edits:
+        """Replace what is in front of the first = in the value of the option at an index.
+
+        `new` and `before`, which goes in front of the option, are words of a shell.
+        """
+        found = self.find(at)
+        value = self._value(found) if found else None
+        if found is None or value is None or found.row.text:
+            return ()
+        if value.text.startswith(f"{old}="):
+            renamed = f"{new}{value.text.removeprefix(old)}"
+        elif value.text.startswith(f'"{old}='):
+            renamed = f'{new}"{value.text.removeprefix(chr(34) + old)}'
+        else:
+            return ()
+        option = self.text[found.word.start : value.start]
+        return (self._replaced(found.word.start, value.end, f"{before}{option}{renamed}"),)
+
+    def preceded(self, at: int, words: str) -> Edits:
+        """Write words in front of the argument at an index."""
+        found = self.find(at)
+        if found is None:
+            return ()
+        start, end = found.word.start, found.word.end
+        return (self._replaced(start, end, f"{words}{found.word.text}"),)
+
+    def separated(self, at: int) -> Edits:
+        """Write the option at an index and its value as two words in place of `--option=value`."""
+        found = self.find(at)
+        if found is None:
+            return ()
+        name, equals, value = found.word.text.partition("=")
+        if not equals or not value or not name.startswith("--"):
+            return ()
+        return (self._replaced(found.word.start, found.word.end, f"{name} {value}"),)
+
     def variable(self, at: int) -> str:
         """The variable that is the whole value of the option at an index; "" for another value."""
         found = self.find(at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +13,7 @@ from healthcheck.engines.base import Engine, Grammar, Launch
 from healthcheck.engines.vllm import VLLM
 from healthcheck.system.files import DATA
 
+_CONFIG = "--config"
 UNRESOLVED = "<unresolved:"
 """Prefix of a word that the dry run could not determine."""
 _SWITCH = re.compile(
@@ -64,6 +65,23 @@ def parse(argv: Sequence[str], grammar: Grammar) -> CommandLine:
         lists[name] = tuple(taken)
         spelled[name] = f"{word} {' '.join(taken)}".strip() if not equals else word
     return CommandLine(options=options, lists=lists, spelled=spelled, positional=tuple(positional))
+
+
+def command_line(argv: Sequence[str], launch: Launch) -> CommandLine:
+    """Parse the arguments of a launch; a --config that its engine ignores is not among the options.
+
+    vLLM and SGLang read a file of options if the separate word --config is among the arguments. Their argument
+    parsers accept --config=FILE, whose value nothing reads. Sources: parse_args of vLLM's FlexibleArgumentParser
+    (0.23.0, 0.32.0), prepare_server_args of SGLang.
+    """
+    line = parse(argv, grammar_of(launch))
+    if not launch.engine.options.config_file or "config" not in line.options:
+        return line
+    options = {name: value for name, value in line.options.items() if name != "config"}
+    if _CONFIG in argv:
+        after = argv.index(_CONFIG) + 1
+        options["config"] = "".join(argv[after : after + 1])
+    return replace(line, options=options)
 
 
 def option_name(word: str, grammar: Grammar) -> str:

@@ -13,7 +13,7 @@ from healthcheck.engines.base import EVERYWHERE, Api, FrontKind, Launch, by_vari
 from healthcheck.engines.known import find
 from healthcheck.errors import KitError
 from healthcheck.sandbox.job import Record
-from healthcheck.stages.plan import calls
+from healthcheck.stages.plan import adapter_names, calls
 from healthcheck.stages.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.stages.plan.records import Front, Origin, PortSource, ServerCommand
 from healthcheck.stages.plan.servers import named_files, settings_file
@@ -21,6 +21,7 @@ from healthcheck.stages.plan.servers.fronts import litellm, nginx
 from healthcheck.stages.plan.servers.options import (
     UNRESOLVED,
     CommandLine,
+    command_line,
     grammar_of,
     opposite,
     parse,
@@ -107,7 +108,7 @@ def _by_options(
     routes = tuple(word.removeprefix("#route ") for word in argv if word.startswith("#route "))
     written = tuple(word for word in argv if not word.startswith("#route "))
     argv = tuple(word.rstrip("\r") for word in written)
-    line = parse(argv, grammar_of(launch))
+    line = command_line(argv, launch)
     config = _config(launch, line, record)
     from_file = {
         name: value for name, value in config.values.items() if opposite(name) not in line.options
@@ -126,7 +127,8 @@ def _by_options(
         port=port,
         port_source=port_source,
         host=_host(launch, options, line, record.env, unread=config.unread),
-        served_names=_names(launch, line, options, None if config.unread else model),
+        served_names=_names(launch, line, options, record.env, None if config.unread else model),
+        adapters=_adapters(launch, line, options),
         api_key=_key(launch, options, record.env),
         missing_files=tuple(named_files.missing(line, options, record)),
         missing_variables=tuple(named_files.missing_by_variable(record)),
@@ -136,6 +138,7 @@ def _by_options(
         hub_names=tuple(named_files.on_the_hub(line, options, record)),
         config_problem=config.problem,
         unread_config=config.unread,
+        ignored_config=_ignored_config(launch, argv, line),
         carriage_returns=tuple(_carriage_returns(parse(written, grammar_of(launch)))),
         options=options,
     )
@@ -229,6 +232,12 @@ def _config(launch: Launch, line: CommandLine, record: Record) -> _Config:
     elif suffixes and not isinstance(data, dict):
         problem = msg("{name} holds no names with values", name=name)
     return _Config(values=values, places=places, problem=problem, unread=unread)
+
+
+def _ignored_config(launch: Launch, argv: tuple[str, ...], line: CommandLine) -> str:
+    """The --config file that the engine ignores, by the arguments and by the options that hold; "" for none."""
+    given = parse(argv, grammar_of(launch)).options.get("config", "")
+    return given if given != line.options.get("config", "") else ""
 
 
 def _document(name: str, text: str) -> JsonValue:
@@ -358,7 +367,11 @@ def _host(
 
 
 def _names(
-    launch: Launch, line: CommandLine, options: Mapping[str, str], model: str | None
+    launch: Launch,
+    line: CommandLine,
+    options: Mapping[str, str],
+    env: Mapping[str, str],
+    model: str | None,
 ) -> tuple[str, ...]:
     """The served model names, including the engine's default; empty if unknown."""
     for name in launch.name_options:
@@ -366,6 +379,8 @@ def _names(
             return tuple(line.lists[name]) or ("",)
         if name in options:
             return tuple(options[name].split())
+    if variable := by_variable(launch.name_variables, env):
+        return (variable[1],)
     if launch.name_is == "?" or model is None:
         return ()
     if launch.name_is == "model":
@@ -375,6 +390,11 @@ def _names(
         if launch.name_is == "basename"
         else (launch.name_is,)
     )
+
+
+def _adapters(launch: Launch, line: CommandLine, options: Mapping[str, str]) -> tuple[str, ...]:
+    option = launch.engine.options.adapters
+    return adapter_names.names(line.lists.get(option) or options.get(option, "").split())
 
 
 def _key(launch: Launch, options: Mapping[str, str], environment: Mapping[str, str]) -> str | None:

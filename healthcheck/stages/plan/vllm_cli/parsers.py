@@ -41,11 +41,26 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Delimiters:
+    """The tokens around a thought that some reasoning parsers look up in the vocabulary.
+
+    Attributes:
+        vllm: the releases whose parsers raise an error without one of the tokens, as a range of versions.
+    """
+
+    parsers: tuple[str, ...]
+    tokens: tuple[str, ...]
+    vllm: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Parsers:
     """The pairs, and the reasoning parsers that take all text for a thought until `</think>`."""
 
     source: str
     until_the_end: frozenset[str]
+    delimiters: tuple[Delimiters, ...]
     pairs: tuple[Pair, ...]
 
 
@@ -65,6 +80,11 @@ def pair_of(option: str, form: Format) -> Pair | None:
         ),
         None,
     )
+
+
+def delimiters_of(parser: str) -> Delimiters | None:
+    """The tokens that a reasoning parser needs; None if that is unknown."""
+    return next((each for each in known_parsers().delimiters if parser in each.parsers), None)
 
 
 def read_format(weights: Path) -> Format:

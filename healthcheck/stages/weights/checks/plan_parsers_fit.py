@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from healthcheck.core.check import Findings, NotApplicable, warn
+from healthcheck import contract
+from healthcheck.ascend.stacks import in_range, rows
+from healthcheck.core.check import Findings, NotApplicable, fail, warn
 from healthcheck.core.records import Finding
 from healthcheck.stages.plan.records import Format
 from healthcheck.stages.plan.vllm_cli.catalogue import nearest
@@ -12,15 +14,20 @@ from healthcheck.stages.plan.vllm_cli.parsers import (
     REASONING,
     THINKS,
     TOOLS,
+    delimiters_of,
+    fitting_parser,
     known_parsers,
     pair_of,
 )
 from healthcheck.stages.weights.documents import text_of
 from healthcheck.stages.weights.facts import WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.folder import shown
+from healthcheck.stages.weights.inventory import Format as FileFormat
 from healthcheck.stages.weights.repairs import with_option, without_option
+from healthcheck.stages.weights.tokenizer import missing_tokens
 from healthcheck.text.messages import joined, msg
 
+_OTHER_TOKENIZERS = ("tokenizer", "tokenizer-mode")
 PLUGINS = {REASONING: "reasoning-parser-plugin", TOOLS: "tool-parser-plugin"}
 HARM = {
     REASONING: msg(
@@ -43,6 +50,10 @@ def plan_parsers_fit(facts: WeightsFacts) -> Findings:
     """--reasoning-parser separates the model's thoughts from its answer, and --tool-call-parser finds its calls.
     Both are written for the format of one family. The evaluation client reads `content`, which stays empty where a
     reasoning parser takes the whole answer for a thought.
+
+    Some reasoning parsers look up the tokens around a thought, such as `<think>` and `</think>`, in the vocabulary.
+    Without one of them, vLLM 0.23.0 answers every chat with an error, and vLLM 0.32.0 does not start: this fails if
+    tokenizer.json and the files beside it certainly lack the token, and the parsers of the release are known.
 
     Two warnings: a parser other than those that a source pairs with the model (vLLM's documents, the tutorials and
     nightly configurations of vllm-ascend; by model_type, or by the format of calls in the chat template), and a
@@ -87,6 +98,10 @@ def _judged(facts: WeightsFacts, option: str, parser: str) -> Iterator[Finding]:
     known = nearest(facts.row.vllm[0]).known.get(f"--{option}", ())
     if known and parser not in known:  # plan/flags says so
         return
+    missing = _missing_tokens(facts, parser) if option == REASONING else ()
+    if missing:
+        yield _without_tokens(facts, parser, missing, known)
+        return
     if (
         option == REASONING
         and parser in table.until_the_end
@@ -122,6 +137,52 @@ def _judged(facts: WeightsFacts, option: str, parser: str) -> Iterator[Finding]:
         evidence=told,
         edits=repair.edits,
     )
+
+
+def _missing_tokens(facts: WeightsFacts, parser: str) -> tuple[str, ...]:
+    """The tokens that the reasoning parser needs and the vocabulary certainly lacks."""
+    needed = delimiters_of(parser)
+    if needed is None or not in_range(facts.row.vllm[0], needed.vllm):
+        return ()
+    if any(facts.option(option) is not None for option in _OTHER_TOKENIZERS):
+        return ()
+    weights = facts.weights
+    if weights.announced_bytes is not None or FileFormat.GGUF in weights.formats():
+        return ()
+    return missing_tokens(weights.folder, weights.tokenizer, needed.tokens)
+
+
+def _without_tokens(
+    facts: WeightsFacts, parser: str, missing: tuple[str, ...], known: Sequence[str]
+) -> Finding:
+    given = f"--{REASONING} {parser}"
+    form = Format(
+        model_type=text_of(facts.weights.config.value.get("model_type")), template=_template(facts)
+    )
+    fitting = fitting_parser(REASONING, parser, form, known)
+    usable = fitting and fitting != parser and not _missing_tokens(facts, fitting)
+    repair = with_option(facts, REASONING, fitting) if usable else without_option(facts, REASONING)
+    say = fail if _is_certain(facts, parser) else warn
+    return say(
+        expected=msg("a tokenizer with the tokens that {given} needs", given=given),
+        seen=msg(
+            "tokenizer.json does not contain {tokens}: with this parser, vLLM {vllm} cannot answer a chat "
+            "(“could not locate think start/end tokens in the tokenizer”)",
+            tokens=joined(" and ", missing),
+            vllm=facts.row.vllm[0],
+        ),
+        fix=repair.order,
+        where=repair.where,
+        edits=repair.edits,
+        rule=contract.CHAT_REQUIRED,
+    )
+
+
+def _is_certain(facts: WeightsFacts, parser: str) -> bool:
+    """Whether the parser of the service's release needs the tokens: of the chosen one, or of any."""
+    needed = delimiters_of(parser)
+    chosen = facts.plan is not None and facts.plan.stack != ""
+    return chosen or (needed is not None and in_range(rows()[0].vllm[0], needed.vllm))
 
 
 def _template(facts: WeightsFacts) -> str:
