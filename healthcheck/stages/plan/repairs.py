@@ -24,7 +24,7 @@ from healthcheck.stages.plan.image import (
     looks_for,
 )
 from healthcheck.stages.plan.records import LaunchPlan, Origin, ServerCommand
-from healthcheck.stages.plan.script import causes, deploy_sh
+from healthcheck.stages.plan.script import causes, deploy_sh, own_folder
 from healthcheck.stages.plan.script.arguments import Arguments, Edits
 from healthcheck.stages.plan.script.causes import Cause
 from healthcheck.stages.plan.script.sourced import Overwriting, without_variable
@@ -395,6 +395,25 @@ def _line(said: Complaint) -> int:
     return int(line) if file == contract.ENTRY_POINT and line.isdigit() else 0
 
 
+def _out_of_reach(plan: LaunchPlan, said: Complaint) -> str:
+    """The committed file that deploy.sh names by a path that does not lead to it; "" for another missing file."""
+    inside = own_folder.committed_path(plan, said.name)
+    is_cann = inside.rpartition("/")[2] == "set_env.sh"
+    return inside if said.where and not is_cann else ""
+
+
+def _committed_elsewhere(plan: LaunchPlan, said: Complaint, inside: str) -> str:
+    change = own_folder.last_change(plan.script, _line(said))
+    if change is None or said.name.startswith("/"):
+        return msg("{name}, which is committed as {inside}", name=said.name, inside=inside)
+    return msg(
+        "{name}, which is committed, but line {line} changes the working directory before (“{command}”)",
+        name=said.name,
+        line=change.line,
+        command=change.text,
+    )
+
+
 def _is_written_to(plan: LaunchPlan, said: Complaint) -> bool:
     """Whether the failed line writes the file."""
     source = deploy_sh.line_at(plan.script, _line(said))
@@ -472,6 +491,8 @@ def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
             "make it first: mkdir -p {folder}", folder=shlex.quote(str(PurePosixPath(name).parent))
         )
         return msg("the folder of {name}, which is not in the repository", name=name), made
+    if inside := _out_of_reach(plan, said):
+        return _committed_elsewhere(plan, said, inside), own_folder.order(plan, said.name, inside)
     if PurePosixPath(name).is_absolute():
         fix = msg("use a path in the repository, or make the folder first")
         if said.text.rstrip().endswith(f"can't cd to {name}") or ": cd: " in said.text:
