@@ -16,6 +16,7 @@ TEMPLATE = {"templates/chat.jinja": "{{ messages }}\n"}
 DRAFT = {"draft/config.json": "{}\n", "draft/model.safetensors": "x\n"}
 SERVE = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 FILES, MEMORY, FLAGS = "plan/no-missing-files", "plan/device-memory", "plan/flags"
+MODEL, ENVIRONMENT = "plan/model-path", "plan/ascend-environment"
 CASES: tuple[tuple[Case, str, str], ...] = (
     (
         case(
@@ -88,6 +89,50 @@ CASES: tuple[tuple[Case, str, str], ...] = (
         ),
         FLAGS,
         'so vLLM gets {"enable_cpu_binding":',
+    ),
+    (
+        case(
+            "quoted-here-document",
+            bash("""
+                CFG=/tmp/serve.yaml
+                cat <<-"END" >$CFG
+                model: ${MODEL_PATH}
+                served-model-name: a$b\\`c`
+                port: 8000
+                END
+                exec vllm serve --config $CFG
+                """),
+        ),
+        MODEL,
+        "so /tmp/serve.yaml has “model: ${MODEL_PATH}”",
+    ),
+    (
+        case(
+            "atb-behind-cann",
+            bash("""
+                set -eu
+                source /usr/local/Ascend/ascend-toolkit/set_env.sh
+                if true; then
+                    [ -f /usr/local/Ascend/nnal/atb/set_env.sh ] && source /usr/local/Ascend/nnal/atb/set_env.sh
+                fi
+                exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000
+                """),
+        ),
+        ENVIRONMENT,
+        "set_env.sh is sourced under set -u",
+    ),
+    *(
+        (
+            case(f"libraries-{name}", bash(f"{line}\n{SERVE}")),
+            ENVIRONMENT,
+            "replaces what LD_LIBRARY_PATH was",
+        )
+        for name, line in {
+            "bare": "A=/opt/a\nexport LD_LIBRARY_PATH=$A:/opt/b",
+            "quoted": 'export LD_LIBRARY_PATH="/opt/a b:/opt/c"',
+            "single": "export LD_LIBRARY_PATH='/opt/a b'",
+            "made": "LD_LIBRARY_PATH=$(echo /opt/a)",
+        }.items()
     ),
     (
         case(
