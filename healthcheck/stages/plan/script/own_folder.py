@@ -75,7 +75,7 @@ def reached(plan: LaunchPlan, name: str, inside: str, option: str = "") -> tuple
     at = arguments.option(option) if option else None
     made = arguments.revalued(at, name, folder.path(inside)) if at is not None else ()
     made = made or _in_json(plan.script, name, folder.path(inside))
-    return (*folder.edits, *made) if made else ()
+    return (*made, *folder.edits) if made else ()
 
 
 def order(plan: LaunchPlan, name: str, inside: str) -> str:
@@ -83,7 +83,7 @@ def order(plan: LaunchPlan, name: str, inside: str) -> str:
     folder = own_folder(plan.script)
     write = msg("write {right} in place of {wrong}", right=folder.path(inside), wrong=name)
     return (
-        msg("{edits}; {order}", edits=in_words(folder.edits), order=write)
+        msg("{order}; {edits}", edits=in_words(folder.edits), order=write)
         if folder.edits
         else write
     )

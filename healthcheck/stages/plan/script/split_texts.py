@@ -174,5 +174,5 @@ def _as_array(
         all_words = f'"${{{name}[@]}}"' if _is_bare(use) else f"${{{name}[*]}}"
         edits.append(replaced(file, text, use.end - len(_written(use)), use.end, all_words))
     if IN_BASH not in text:
-        edits.insert(0, inserted_below(file, first_free_line(text), IN_BASH))
+        edits.append(inserted_below(file, first_free_line(text), IN_BASH))
     return tuple(edits)
