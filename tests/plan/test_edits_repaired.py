@@ -17,6 +17,7 @@ DRAFT = {"draft/config.json": "{}\n", "draft/model.safetensors": "x\n"}
 SERVE = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 FILES, MEMORY, FLAGS = "plan/no-missing-files", "plan/device-memory", "plan/flags"
 MODEL, ENVIRONMENT = "plan/model-path", "plan/ascend-environment"
+DOWNLOADS = "plan/no-downloads"
 CASES: tuple[tuple[Case, str, str], ...] = (
     (
         case(
@@ -66,6 +67,33 @@ CASES: tuple[tuple[Case, str, str], ...] = (
         ),
         FILES,
         "draft is committed, but the path is relative",
+    ),
+    (
+        case(
+            "draft-in-another-folder",
+            bash(f"""
+                {SERVE} --speculative-config '{{"model": "org/draft", "num_speculative_tokens": 2}}'
+                """),
+            files={f"models/{path}": text for path, text in DRAFT.items()},
+        ),
+        DOWNLOADS,
+        "the repository has this folder as models/draft",
+    ),
+    (
+        case(
+            "draft-in-a-here-document",
+            bash(f"""
+                cd /tmp
+                read -r -d '' SPEC <<'JSON' || true
+                {{"model": "draft",
+                 "num_speculative_tokens": 2}}
+                JSON
+                {SERVE} --speculative-config "$SPEC"
+                """),
+            files=DRAFT,
+        ),
+        DOWNLOADS,
+        "from the working directory of the server (/tmp)",
     ),
     (
         case(

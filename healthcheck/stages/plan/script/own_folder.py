@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from healthcheck import contract
 from healthcheck.core.edits import in_words, inserted_below, replaced
@@ -71,11 +72,27 @@ def committed_path(plan: LaunchPlan, name: str) -> str:
 def reached(plan: LaunchPlan, name: str, inside: str, option: str = "") -> tuple[Edit, ...]:
     """Name a committed file by a path from the folder of deploy.sh; () if its path is not written once."""
     folder = own_folder(plan.script)
+    made = renamed(plan, name, folder.path(inside), option)
+    return (*made, *folder.edits) if made else ()
+
+
+def renamed(plan: LaunchPlan, name: str, right: str, option: str = "") -> tuple[Edit, ...]:
+    """Replace a path by a word between double quotes: as the value of an option, or inside an object.
+
+    There are no edits if the script does not write the path exactly once.
+    """
     arguments = Arguments.of(plan.script, plan.server)
     at = arguments.option(option) if option else None
-    made = arguments.revalued(at, name, folder.path(inside)) if at is not None else ()
-    made = made or _in_json(plan.script, name, folder.path(inside))
-    return (*made, *folder.edits) if made else ()
+    made = arguments.revalued(at, name, right) if at is not None else ()
+    return made or _in_json(plan.script, name, right) or _in_here_document(plan.script, name, right)
+
+
+def committed_folder(plan: LaunchPlan, name: str) -> str:
+    """The only committed folder with the last part of a name, such as that of a model on a hub; "" for none."""
+    last = posixpath.basename(name.rstrip("/"))
+    parents = (PurePosixPath(path).parents for path in plan.committed if f"{last}/" in path)
+    found = {str(parent) for each in parents for parent in each if parent.name == last}
+    return found.pop() if len(found) == 1 and last else ""
 
 
 def order(plan: LaunchPlan, name: str, inside: str) -> str:
@@ -100,6 +117,27 @@ def _in_json(text: str, name: str, right: str) -> tuple[Edit, ...]:
         if len(nodes) == 1 and text.count(written) == 1 and "\r" not in text:
             start = text.index(written)
             return (replaced(contract.ENTRY_POINT, text, start, start + len(written), new),)
+    return ()
+
+
+def _in_here_document(text: str, name: str, right: str) -> tuple[Edit, ...]:
+    """Replace a path that is a string of an object in a here-document, which the shell then expands."""
+    file, written = contract.ENTRY_POINT, f'"{name}"'
+    if text.count(written) != 1 or "\r" in text:
+        return ()
+    at = text.index(written)
+    for node in shell.read(text).of("heredoc_redirect"):
+        start = next(node.below("heredoc_start"), None)
+        body = next(node.below("heredoc_body"), None)
+        if start is None or body is None or not body.start <= at < body.end:
+            continue
+        word = start.text.strip("'\"\\")
+        quoted = start.text != word
+        if quoted and set(body.text) & set("$`\\"):
+            return ()
+        sign = text[node.start : start.start]
+        opened = (replaced(file, text, node.start, start.end, f"{sign}{word}"),) if quoted else ()
+        return (*opened, replaced(file, text, at, at + len(written), right))
     return ()
 
 
