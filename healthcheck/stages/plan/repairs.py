@@ -53,6 +53,8 @@ _OUTSIDE = {
     msg("an activated environment"): ("activate",),
 }
 _FOREIGN = {program: what for what, programs in _OUTSIDE.items() for program in programs}
+_NO_SCRIPT = "can't open file"
+"""Python's words for a program that is not there; it completes the path, and names no line of deploy.sh."""
 _LISTED = 4
 _USERS = {"sudo", "su"}
 _AROUND = {"a container engine", "a terminal", "a cluster"}
@@ -399,19 +401,24 @@ def _out_of_reach(plan: LaunchPlan, said: Complaint) -> str:
     """The committed file that deploy.sh names by a path that does not lead to it; "" for another missing file."""
     inside = own_folder.committed_path(plan, said.name)
     is_cann = inside.rpartition("/")[2] == "set_env.sh"
-    return inside if said.where and not is_cann else ""
+    place = said.where or _NO_SCRIPT in said.text
+    return inside if place and not is_cann else ""
 
 
-def _committed_elsewhere(plan: LaunchPlan, said: Complaint, inside: str) -> str:
-    change = own_folder.last_change(plan.script, _line(said))
-    if change is None or said.name.startswith("/"):
-        return msg("{name}, which is committed as {inside}", name=said.name, inside=inside)
-    return msg(
+def _committed_elsewhere(plan: LaunchPlan, said: Complaint, inside: str) -> tuple[str, str]:
+    """What deploy.sh needs, in words, and the repair, for a committed file that it does not reach."""
+    name = said.name if said.where or said.name in plan.script else inside
+    line = _line(said) or deploy_sh.find_line(plan.script, [name]) or 0
+    change, fix = own_folder.last_change(plan.script, line), own_folder.order(plan, name, inside)
+    if change is None or name.startswith("/"):
+        return msg("{name}, which is committed as {inside}", name=name, inside=inside), fix
+    seen = msg(
         "{name}, which is committed, but line {line} changes the working directory before (“{command}”)",
-        name=said.name,
+        name=name,
         line=change.line,
         command=change.text,
     )
+    return seen, fix
 
 
 def _is_written_to(plan: LaunchPlan, said: Complaint) -> bool:
@@ -492,7 +499,7 @@ def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
         )
         return msg("the folder of {name}, which is not in the repository", name=name), made
     if inside := _out_of_reach(plan, said):
-        return _committed_elsewhere(plan, said, inside), own_folder.order(plan, said.name, inside)
+        return _committed_elsewhere(plan, said, inside)
     if PurePosixPath(name).is_absolute():
         fix = msg("use a path in the repository, or make the folder first")
         if said.text.rstrip().endswith(f"can't cd to {name}") or ": cd: " in said.text:

@@ -34,6 +34,7 @@ class SplitText:
         line: the line of its assignment; `used_at` is that of its first use.
         start, end: the arguments that came from it, as a slice of the command's.
         got: the first argument that is not what was meant.
+        array: its assignment as an array.
         edits: make the variable an array.
     """
 
@@ -43,6 +44,7 @@ class SplitText:
     start: int
     end: int
     got: str
+    array: str
     edits: tuple[Edit, ...]
 
 
@@ -68,7 +70,8 @@ def split_texts(text: str, argv: Sequence[str]) -> Iterator[SplitText]:
             start=start,
             end=start + len(got),
             got=_first_difference(got, meant),
-            edits=_as_array(script, node, meant, uses),
+            array=_array(node.name, meant),
+            edits=_as_array(script, node, _array(node.name, meant), uses),
         )
 
 
@@ -160,16 +163,17 @@ def _written(use: Node) -> str:
     return use.text.lstrip()
 
 
-def _as_array(
-    script: Script, node: Node, meant: Sequence[str], uses: Sequence[Node]
-) -> tuple[Edit, ...]:
+def _array(name: str, meant: Sequence[str]) -> str:
+    return f"{name}=({' '.join(shlex.quote(word) for word in meant)})"
+
+
+def _as_array(script: Script, node: Node, array: str, uses: Sequence[Node]) -> tuple[Edit, ...]:
     """Make the variable an array, and each use one of all its elements; () if a use is not a plain `$NAME`."""
     text, file, name = script.text, contract.ENTRY_POINT, node.name
     plain = {f"${name}", f"${{{name}}}"}
     if any(_written(use) not in plain or use.inside("variable_assignment") for use in uses):
         return ()
-    words = " ".join(shlex.quote(word) for word in meant)
-    edits = [replaced(file, text, node.start, node.end, f"{name}=({words})")]
+    edits = [replaced(file, text, node.start, node.end, array)]
     for use in uses:
         all_words = f'"${{{name}[@]}}"' if _is_bare(use) else f"${{{name}[*]}}"
         edits.append(replaced(file, text, use.end - len(_written(use)), use.end, all_words))

@@ -182,7 +182,9 @@ def _split_text(split: SplitText) -> Finding:
         got=split.got[:120],
     )
     order = msg(
-        'make it an array: {variable}=(…), used as "${{{variable}[@]}}"',
+        'write {array} in line {line}, and "${{{variable}[@]}}" where deploy.sh uses ${variable}',
+        array=split.array,
+        line=split.line,
         variable=split.name,
     )
     return fail(
