@@ -23,6 +23,8 @@ WRONG_VARIABLES: tuple[Case, ...] = (
          says="deploy.sh:2"),
     case("variable-not-exported", sh(f"HCCL_BUFFSIZE=1024{SERVE}"), {"plan/engine-variables": "warn"}, says="HCCL_BUFFSIZE is assigned in deploy.sh:2 and not exported",
          fix="in deploy.sh:2 replace `HCCL_BUFFSIZE=1024` by `export HCCL_BUFFSIZE=1024`"),
+    case("variable-with-a-default-not-exported", sh(f"VLLM_LOGGING_LEVEL=${{VLLM_LOGGING_LEVEL:-DEBUG}}{SERVE}"), {"plan/engine-variables": "warn"},
+         fix="by `export VLLM_LOGGING_LEVEL=${VLLM_LOGGING_LEVEL:-DEBUG}`"),
     case("devices-printed-and-not-exported", bash(f'ASCEND_RT_VISIBLE_DEVICES=2 HCCL_IF_IP=\necho "on $ASCEND_RT_VISIBLE_DEVICES"{SERVE}'),
          {"plan/engine-variables": "warn"}, says="ASCEND_RT_VISIBLE_DEVICES is assigned in deploy.sh:2"),
     case("media-in-no-folder", sh(f"{SERVE.strip()} --allowed-local-media-path /data/media"), {"plan/no-missing-files": "warn", **WARNED},

@@ -83,7 +83,7 @@ def names(plan: LaunchPlan) -> Iterator[str]:
         node.name
         for script in scripts
         for node in script.of("simple_expansion", "expansion")
-        if not _is_printed(node)
+        if not (_is_printed(node) or _is_own_default(node))
     }
     found = (node.name for script in scripts for node in _assigned(script))
     yield from (name for name in dict.fromkeys(found) if name not in used)
@@ -116,6 +116,12 @@ def _is_printed(node: Node) -> bool:
     """Whether an expansion is in the words of a command that only prints."""
     commands = (around for around in node.around() if around.kind == "command")
     return any(command.name in _PRINTS for command in commands)
+
+
+def _is_own_default(node: Node) -> bool:
+    """Whether an expansion is in the variable's own assignment: A=${A:-1}."""
+    assigned = (around for around in node.around() if around.kind == "variable_assignment")
+    return any(each.name == node.name for each in assigned)
 
 
 def _exported(file: str, text: str, node: Node) -> Edit:
