@@ -69,7 +69,7 @@ UNEXPANDED: tuple[Case, ...] = (
          files={"serve.yaml": "port: 8000\nmodel: ${MODEL_PATH}\n"}, says="[serve.yaml:2]",
          fix='remove that line, and write: vllm serve "$MODEL_PATH" --config serve.yaml'),
     case("weights-in-a-here-document", bash("cat > c.yaml <<'EOF'\nmodel: $MODEL_PATH\nport: 8000\nEOF\nexec vllm serve --config c.yaml"), MODEL,
-         says="the quotes in <<'EOF'", fix="write <<EOF in place of <<'EOF'"),
+         says="the quotes in <<'EOF'", fix="in deploy.sh:2 replace `<<'EOF'` by `<<EOF`"),
     case("name-in-yaml", bash('exec vllm serve "$MODEL_PATH" --config serve.yaml'), {"plan/served-name": "fail"},
          files={"serve.yaml": "port: 8000\nserved-model-name: $MODEL_PATH\n"}, says="[serve.yaml:2]",
          fix='add --served-model-name "$MODEL_PATH" to the command in deploy.sh'),

@@ -23,6 +23,11 @@ FILES = {
         os.execvp("vllm", ["vllm", "serve", os.environ["MODEL_PATH"], "--port", str(port)])
         """,
 }
+LOST = {
+    "plan/no-missing-files": "fail",
+    "plan/starts-server": "fail",
+    "plan/self-contained": "fail",
+}
 DEPENDS = {"plan/working-directory": "warn"}
 _DEPENDS: tuple[Case, ...] = tuple(
     case(
@@ -79,6 +84,13 @@ WRONG_FOLDERS: tuple[Case, ...] = (
     *_DEPENDS,
     case("folder-ulimit-in-sh", sh(f"ulimit -n 1000\n. ./env.sh\nexec {SERVE}"), DEPENDS, files=FILES,
          says="does not find ./env.sh"),
+    case("folder-changed-before-sourcing", bash(f"set -e\ncd /tmp\n. ./env.sh\nexec {SERVE}"), LOST, files=FILES,
+         says="which is committed, but line 3 changes the working directory",
+         fix='write "$HERE/env.sh" in place of ./env.sh; insert below line 1 of deploy.sh: `HERE=$('),
+    case("folder-changed-before-python", bash("cd /tmp\nexec python3 start.py"), LOST, files=FILES,
+         says="needs start.py, which is committed, but line 2 changes", fix='write "$HERE/start.py" in place of start.py'),
+    case("folder-of-another-machine", bash(f"set -e\ncd /home/me/adapter/conf\nexec {SERVE}"), LOST, files=FILES,
+         says="/home/me/adapter/conf, which is committed as conf", fix='write "$HERE/conf" in place of /home/me/adapter/conf'),
     case("folder-without-shebang", f". ./env.sh\nexec {SERVE}\n", DEPENDS, files=FILES, fix="insert above the first line of deploy.sh"),
 )  # fmt: skip
 RIGHT_FOLDERS: tuple[Case, ...] = tuple(

@@ -41,6 +41,8 @@ WRONG_SEVERAL: tuple[Case, ...] = (
     both("same-list", first="export ASCEND_RT_VISIBLE_DEVICES=2,3\n", second="-tp 2", third="-tp 2", expected=CROWDED,
          says="on device 2"),
     both("overlap", first="ASCEND_RT_VISIBLE_DEVICES=1", third="-tp 2", expected=CROWDED, says="on device 1"),
+    both("devices-not-exported", first="ASCEND_RT_VISIBLE_DEVICES=0,1\n", second="-tp 2",
+         third="-tp 2", expected=CROWDED, says="assigned in deploy.sh:2 and not exported"),
     case("several-on-one-port", bash(f"{SERVE} {HALF} &\n{SERVE} {HALF} &\nwait"), {"plan/one-port-each": "warn"},
          says="vllm serve", fix="start one of them"),
     case("several-embedding", bash(f'{SECOND} --task embed &\nexec vllm serve "$MODEL_PATH" --config c.yaml'), CROWDED,

@@ -21,6 +21,12 @@ WRONG_VARIABLES: tuple[Case, ...] = (
     case("variable-of-no-release", sh(f"export VLLM_ASCEND_ENABLE_NS=1{SERVE}"), WARNED, says="did you mean VLLM_ASCEND_ENABLE_NZ or", fix="remove it"),
     case("variable-of-an-older-release", sh(f"export VLLM_ASCEND_ENABLE_TOPK_TOPP_OPTIMIZATION=1{SERVE}"), WARNED,
          says="deploy.sh:2"),
+    case("variable-not-exported", sh(f"HCCL_BUFFSIZE=1024{SERVE}"), {"plan/engine-variables": "warn"}, says="HCCL_BUFFSIZE is assigned in deploy.sh:2 and not exported",
+         fix="in deploy.sh:2 replace `HCCL_BUFFSIZE=1024` by `export HCCL_BUFFSIZE=1024`"),
+    case("variable-with-a-default-not-exported", sh(f"VLLM_LOGGING_LEVEL=${{VLLM_LOGGING_LEVEL:-DEBUG}}{SERVE}"), {"plan/engine-variables": "warn"},
+         fix="by `export VLLM_LOGGING_LEVEL=${VLLM_LOGGING_LEVEL:-DEBUG}`"),
+    case("devices-printed-and-not-exported", bash(f'ASCEND_RT_VISIBLE_DEVICES=2 HCCL_IF_IP=\necho "on $ASCEND_RT_VISIBLE_DEVICES"{SERVE}'),
+         {"plan/engine-variables": "warn"}, says="ASCEND_RT_VISIBLE_DEVICES is assigned in deploy.sh:2"),
     case("media-in-no-folder", sh(f"{SERVE.strip()} --allowed-local-media-path /data/media"), {"plan/no-missing-files": "warn", **WARNED},
          says="HTTP 400", fix="leave --allowed-local-media-path out"),
     case("media-by-underscores", sh(f"{SERVE.strip()} --allowed_local_media_path=/data/media"), {"plan/no-missing-files": "warn", **WARNED},
@@ -29,6 +35,9 @@ WRONG_VARIABLES: tuple[Case, ...] = (
     case("modules-replaced-for-it", sh(f"PYTHONPATH=adapter:. {SERVE.lstrip().removeprefix('exec ')}"), WARNED),
 )  # fmt: skip
 RIGHT_VARIABLES: tuple[Case, ...] = (
+    case("exported-later", sh(f"HCCL_BUFFSIZE=1024\nexport HCCL_BUFFSIZE{SERVE}")),
+    case("exported-by-an-option", sh(f"set -a\nHCCL_BUFFSIZE=1024\nset +a{SERVE}")),
+    case("of-the-script-itself", sh(f"VLLM_PORT=8000{SERVE.replace('8000', '$VLLM_PORT')}")),
     case("devices-of-both", sh(f"export CUDA_VISIBLE_DEVICES=0 ASCEND_RT_VISIBLE_DEVICES=0{SERVE}")),
     case("plugins-with-ascend", sh(f"export VLLM_PLUGINS=ascend,sampling{SERVE}")),
     case("set-by-the-image", bash(f"""

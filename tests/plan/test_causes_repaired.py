@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.core.records import Finding, Level, Outcome
+from healthcheck.verify.fix import Repair, propose
 from tests.plan.corpus import Case
 from tests.plan.corpus_causes import WRONG_CAUSES
 from tests.support.daily import every
@@ -40,7 +41,11 @@ def apply(root: Path, found: Finding) -> None:
         return
     lines = path.read_text().splitlines()
     at = number - 1
-    if found_ := re.fullmatch(r"move line (\d+) above line (\d+): (.+)", fix):
+    if found.edits:
+        files = {path.name: path.read_bytes()}
+        (change,) = propose([Repair(check="x", words=fix, edits=found.edits)], files).changes
+        lines = change.after.decode().splitlines()
+    elif found_ := re.fullmatch(r"move line (\d+) above line (\d+): (.+)", fix):
         moved = lines.pop(int(found_[1]) - 1)
         assert moved == found_[3]
         lines.insert(int(found_[2]) - 1, moved)

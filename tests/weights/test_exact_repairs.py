@@ -198,6 +198,38 @@ def test_a_file_that_the_engine_ignores_is_read_if_it_has_the_repair(
     assert fixed(found, files)["deploy.sh"] == f"{SERVE} {after}\n"
 
 
+PROGRAM = 'import os\n# --tensor-parallel-size\nwords = {}\nos.execvp("vllm", ["vllm", "serve", *words])\n'
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("words", "where", "after"),
+    [
+        ('["--tensor-parallel-size", str(3)]', "serve.py:3", '["--tensor-parallel-size", "4"]'),
+        ('[x for x in {"--tensor_parallel_size": os.environ["N"]}.items()]', "serve.py:3",
+         '[x for x in {"--tensor_parallel_size": "4"}.items()]'),
+        ('f"--tensor-parallel-size {3}".split()', "serve.py:3", ""),
+        ("read()", "deploy.sh:2", ""),
+    ],
+)  # fmt: skip
+def test_an_option_of_a_python_launcher_is_edited_there(
+    words: str, where: str, after: str, tmp_path: Path
+) -> None:
+    script = '#!/bin/sh\nexec python3 "$(dirname "$0")/serve.py"\n'
+    files = {"deploy.sh": script, "serve.py": PROGRAM.format(words)}
+    submission = read_submission(folder(tmp_path / "r", files))
+    launch = launched(script, "--tensor-parallel-size 3", tensor_parallel_size="3")
+    assert launch.server is not None
+    server = replace(launch.server, where="deploy.sh:2")
+    launch = replace(launch, server=server, servers=(server,))
+    results = folders.judge(model(tmp_path / "w"), FITS, plan=launch, npus=4, submission=submission)
+    (found,) = wrong(results, FITS)
+    assert found.where == where
+    assert "serve.py" in found.fix
+    wanted = files | ({"serve.py": PROGRAM.format(after)} if after else {})
+    assert fixed(found, files) == wanted
+
+
 @pytest.mark.parametrize(
     ("given", "after"),
     [

@@ -13,7 +13,7 @@ from healthcheck.stages.plan.dry_run.stubs import programs
 from healthcheck.stages.plan.foreign_programs import BASH_ONLY, CHANGES_USER, surroundings
 from healthcheck.stages.plan.image import INSTALLED_ONLY, OTHER_ENGINES, STUBBED, looks_for
 from healthcheck.stages.plan.records import LaunchPlan
-from healthcheck.stages.plan.script import causes, deploy_sh
+from healthcheck.stages.plan.script import causes, deploy_sh, own_folder
 from healthcheck.stages.plan.script.causes import Cause
 from healthcheck.stages.plan.script.missing_files import (
     is_file_to_write,
@@ -27,6 +27,8 @@ from healthcheck.stages.repo.bashisms import IN_BASH
 from healthcheck.text.did_you_mean import hint
 from healthcheck.text.messages import msg
 
+_NO_SCRIPT = "can't open file"
+"""Python's words for a program that is not there; it completes the path, and names no line of deploy.sh."""
 _CANN = "/usr/local/Ascend/ascend-toolkit"
 """The place of CANN in the official vllm-ascend image. Source: its Dockerfile."""
 _SECRET_NAME = re.compile(r"(?:^|_)(?:TOKEN|KEY|SECRET|PASSWORD)$")
@@ -269,6 +271,8 @@ def _file(plan: LaunchPlan, complaint: Complaint) -> _Need:
             msg("the folder of {name}, which is not in the repository", name=name),
             msg("make it first: mkdir -p {folder}", folder=folder),
         )
+    if inside := _out_of_reach(plan, complaint):
+        return _committed_elsewhere(plan, complaint, inside)
     if PurePosixPath(name).is_absolute():
         return _Need(
             msg("{name}, which is not there at the service", name=name),
@@ -277,6 +281,32 @@ def _file(plan: LaunchPlan, complaint: Complaint) -> _Need:
     return _Need(
         msg("{name}, which is not in the repository", name=name), _relative_path_repair(plan, name)
     )
+
+
+def _out_of_reach(plan: LaunchPlan, complaint: Complaint) -> str:
+    """The committed file that deploy.sh names by a path that does not lead to it; "" for another missing file."""
+    inside = own_folder.committed_path(plan, complaint.name)
+    is_cann = inside.rpartition("/")[2] == "set_env.sh"
+    has_place = complaint.where or _NO_SCRIPT in complaint.text
+    return inside if has_place and not is_cann else ""
+
+
+def _committed_elsewhere(plan: LaunchPlan, complaint: Complaint, inside: str) -> _Need:
+    """The need of a committed file that deploy.sh does not reach."""
+    in_script = complaint.where or complaint.name in plan.script
+    name = complaint.name if in_script else inside
+    line = complaint.line or deploy_sh.find_line(plan.script, [name]) or 0
+    change, fix = own_folder.last_change(plan.script, line), own_folder.order(plan, name, inside)
+    if change is None or name.startswith("/"):
+        seen = msg("{name}, which is committed as {inside}", name=name, inside=inside)
+        return _Need(seen, fix)
+    seen = msg(
+        "{name}, which is committed, but line {line} changes the working directory before (“{command}”)",
+        name=name,
+        line=change.line,
+        command=change.text,
+    )
+    return _Need(seen, fix)
 
 
 def _absolute_path_repair(path: str, text: str) -> str:

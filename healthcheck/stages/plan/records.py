@@ -299,6 +299,8 @@ class LaunchPlan:
         sourced: the committed files that deploy.sh sources.
         observed: observations of `run`.
         required: the packages, URLs and folders in requirements.txt.
+        committed: the paths of the committed files. `given_root`: the author's folder of the repository
+            (not the copy in the sandbox).
         unshipped: files of the author's working copy that are not committed; `unshipped_files` are those of
             settings, read.
         weight_files: the names at the top of the weights folder.
@@ -323,6 +325,8 @@ class LaunchPlan:
     settings: str = ""
     sourced: tuple[SourcedFile, ...] = ()
     observed: Observations = field(default_factory=Observations)
+    committed: frozenset[str] = frozenset()
+    given_root: str = ""
     unshipped: tuple[str, ...] = ()
     unshipped_files: tuple[UnshippedFile, ...] = ()
     weight_files: frozenset[str] = frozenset()

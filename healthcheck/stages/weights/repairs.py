@@ -28,6 +28,7 @@ from healthcheck.stages.plan.servers.options import option_name, vllm_grammar
 from healthcheck.stages.weights import adapter_toml
 from healthcheck.stages.weights.documents import DocumentError, JsonObject, parse_object
 from healthcheck.stages.weights.facts import WeightsFacts
+from healthcheck.stages.weights.launcher import Launcher, launcher, revalued
 from healthcheck.text.messages import joined, msg
 
 _TENSOR = "tensor-parallel-size"
@@ -74,9 +75,24 @@ def with_option(facts: WeightsFacts, option: str, value: str = "") -> Repair:
     edits = _with_ignored_config(facts, option, value)
     edits = edits or _in_scripts(facts, lambda each: _revalued(each, facts.server, option, value))
     edits = edits or _of_variable(facts, option, value) or _in_config(facts, option, value)
+    if not edits and (program := launcher(facts, option)):
+        return _in_program(facts, program, option, value)
     if not edits and facts.engine.is_catalogued and facts.option(option) is None:
         edits = _in_scripts(facts, lambda each: each.appended(words))
     return _repair(facts, edits, msg("pass {wanted}", wanted=words), option)
+
+
+def _in_program(facts: WeightsFacts, program: Launcher, option: str, value: str) -> Repair:
+    """Give an option a value in the Python program that starts the server; its own arguments may be ignored."""
+    words = f"--{option} {_quoted(value)}".rstrip()
+    if not program.line:
+        order = msg(
+            "have {program} pass {wanted} to the server", program=program.file, wanted=words
+        )
+        return Repair(order=order, where=facts.place)
+    edits = revalued(program, option, value)
+    order = msg("in {place} pass {wanted}", place=program.where, wanted=words)
+    return Repair(order=in_words(edits) or order, where=program.where, edits=edits)
 
 
 def without_variable(facts: WeightsFacts, variable: str) -> Repair:
@@ -156,7 +172,10 @@ def _repair(facts: WeightsFacts, edits: Edits, order: str, name: str) -> Repair:
 
 
 def place_of(facts: WeightsFacts, name: str) -> str:
-    """The line that writes an option or a variable, in the scripts or the --config file; "" if there is none."""
+    """The line that writes an option or a variable; "" without one.
+
+    It is in a script, the --config file, or a Python program that starts the server.
+    """
     spelled = re.escape(name).replace(r"\-", "[-_]")
     written = re.compile(rf"(?<![\w-])(?:--{spelled}(?![\w-])|{spelled}=)")
     for script in _scripts(facts):
@@ -165,7 +184,10 @@ def place_of(facts: WeightsFacts, name: str) -> str:
                 return f"{script.name}:{number}"
     config = _config(facts)
     found = _setting(config[1], name) if config else None
-    return f"{config[0]}:{_line(config[1], found.start())}" if config and found else ""
+    if config and found:
+        return f"{config[0]}:{_line(config[1], found.start())}"
+    program = launcher(facts, name)
+    return program.where if program and program.line else ""
 
 
 def _in_settings(setting: adapter_toml.Setting) -> Repair:

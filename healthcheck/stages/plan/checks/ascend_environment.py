@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from healthcheck import contract
 from healthcheck.ascend import stacks
 from healthcheck.core.check import Findings, check, fail, warn
-from healthcheck.core.records import Finding, JsonValue
+from healthcheck.core.edits import replaced
+from healthcheck.core.records import Edit, Finding, JsonValue
 from healthcheck.stages.plan.records import LaunchPlan, Mark, ServerCommand
 from healthcheck.stages.plan.script import deploy_sh
 from healthcheck.stages.plan.script.sourced import without_variable
@@ -40,6 +42,13 @@ _PATHS = {
     "PYTHONPATH": msg("CANN's Python modules (tbe) are found through it"),
 }
 """Source: CANN's set_env.sh, which prepends its folders to both."""
+_PLAIN_VALUE = re.compile(r"(?:[\w./:@+-]|\$\w+|\$\{\w+\})+")
+"""A value that means the same between double quotes."""
+_CONTINUES = re.compile(r"(?:\\|&&|\|)\s*$")
+_STATEMENT = re.compile(
+    r"(?:(?:\[+ [^;#]* \]+|test [^;#]*) && )?(?:source|\.) [^\s;#&|]+(?: >/dev/null(?: 2>&1)?)?(?: \|\| true)?"
+)
+"""A line that sources a file, perhaps only if it is there."""
 _OF_CANN = re.compile(r"/Ascend/|\bcann\b|\bASCEND_", re.IGNORECASE)
 _GPU_DEVICES, _NPU_DEVICES = "CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES"
 _VERSION = "VLLM_VERSION"
@@ -83,12 +92,16 @@ def ascend_environment(plan: LaunchPlan) -> Findings:
     exec vllm serve "$MODEL_PATH"
     ```
     """
-    for seen, fix in (words for mark, words in _SCRIPTS.items() if mark in plan.observed.marks):
-        expected = msg("CANN's environment script runs")
-        where = deploy_sh.place_of(plan.script, ["set_env.sh"])
-        yield warn(
-            expected=expected, seen=msg("set_env.sh is {seen}", seen=seen), fix=fix, where=where
-        )
+    for mark, (seen, fix) in _SCRIPTS.items():
+        if mark in plan.observed.marks:
+            where, edits = _sourcing(plan, mark)
+            yield warn(
+                expected=msg("CANN's environment script runs"),
+                seen=msg("set_env.sh is {seen}", seen=seen),
+                fix="" if edits else fix,
+                where=where,
+                edits=edits,
+            )
     server = plan.server
     if server is None:
         return
@@ -100,6 +113,39 @@ def ascend_environment(plan: LaunchPlan) -> Findings:
         yield from _unread(plan, server)
         yield from _other_version(plan, server)
         yield from _allocator(plan, server)
+
+
+def _sourcing(plan: LaunchPlan, mark: Mark) -> tuple[str, tuple[Edit, ...]]:
+    """The line that sources the script of a mark, and the edits around it; ("", ()) if it is unknown."""
+    texts = [
+        (contract.ENTRY_POINT, plan.script),
+        *((each.path, each.text) for each in plan.sourced),
+    ]
+    found = [
+        (file, text, command)
+        for file, text in texts
+        for command in shell.read(text).runs("source", ".")
+        if len(command.words) > 1 and "set_env.sh" in command.words[1].text
+    ]
+    if mark is Mark.ATB_UNDER_U:
+        found = [each for each in found if "atb" in each[2].words[1].text.lower()] or found
+    if not found:
+        return deploy_sh.place_of(plan.script, ["set_env.sh"]), ()
+    file, text, command = found[0]
+    line = shell.read(text).line(command.start)
+    edits = _without_nounset(file, text, line) if mark is Mark.ATB_UNDER_U else ()
+    return f"{file}:{line}", edits
+
+
+def _without_nounset(file: str, text: str, line: int) -> tuple[Edit, ...]:
+    """Switch `set -u` off around the statement in a line; () if the line is not a statement of its own."""
+    lines = text.split("\n")
+    whole, before = lines[line - 1].strip(), lines[line - 2] if line > 1 else ""
+    if _CONTINUES.search(before) or not _STATEMENT.fullmatch(whole) or "\r" in text:
+        return ()
+    start = sum(len(each) + 1 for each in lines[: line - 1]) + lines[line - 1].index(whole)
+    new = f"set +u; {whole}; set -u"
+    return (replaced(file, text, start, start + len(whole), new),)
 
 
 def _allocator(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
@@ -165,8 +211,33 @@ def _replaced(plan: LaunchPlan, server: ServerCommand, name: str, use: str) -> I
             line_at=deploy_sh.line_at(plan.script, line)[:200],
             name=name,
         )
-        fix = msg('append the previous value: {name}="…${{{name}:+:${name}}}"', name=name)
-        yield warn(expected=expected, seen=seen, fix=fix, where=deploy_sh.place(line))
+        yield warn(
+            expected=expected,
+            seen=seen,
+            fix="",
+            where=deploy_sh.place(line),
+            edits=_extended(plan.script, name, line),
+        )
+
+
+def _extended(text: str, name: str, line: int) -> tuple[Edit, ...]:
+    """Append the previous value of a variable to the one that a line gives it."""
+    script, previous = shell.read(text), f"${{{name}:+:${name}}}"
+    given = [
+        node
+        for node in script.of("variable_assignment")
+        if node.name == name and script.line(node.start) == line
+    ]
+    if not given:
+        return ()
+    written = given[-1].text
+    value = given[-1].part("value")
+    new = f'{written}"{previous}"'
+    if value is not None and value.kind == "string":
+        new = f'{written[:-1]}{previous}"'
+    elif value is not None and _PLAIN_VALUE.fullmatch(value.text):
+        new = f'{name}="{value.text}{previous}"'
+    return (replaced(contract.ENTRY_POINT, text, given[-1].start, given[-1].end, new),)
 
 
 def _replacing_line(text: str, name: str) -> int:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail, unsettled, warn
+from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
 from healthcheck.engines.base import Api
 from healthcheck.stages.plan import repairs
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.servers.options import tokens
-from healthcheck.stages.plan.servers.served import SETTLED_LATER, STARTED, line_of, served
+from healthcheck.stages.plan.servers.served import STARTED, line_of, served, settled_later
 from healthcheck.text.messages import msg
 
 _WITHOUT_TEXT = {
@@ -83,7 +83,7 @@ def chat_api(plan: LaunchPlan) -> Findings:
             engine=server.engine.name,
             command=server.command,
         )
-        yield unsettled(expected=expected, seen=seen, fix=SETTLED_LATER, where=server.where)
+        yield settled_later(expected, seen, server.where)
     elif behind := _server_behind(plan, server):
         seen = msg(
             "{front} is a program in front of {server}: whether it passes on streams is unknown "
@@ -91,7 +91,7 @@ def chat_api(plan: LaunchPlan) -> Findings:
             front=server.command,
             server=behind.command,
         )
-        yield unsettled(expected=expected, seen=seen, fix=SETTLED_LATER, where=server.where)
+        yield settled_later(expected, seen, server.where)
     yield from _refused_requests(plan, server)
     if server.option("ssl-certfile") or server.option("ssl-keyfile"):
         seen = msg("TLS is switched on: {quoted}", quoted=server.command)

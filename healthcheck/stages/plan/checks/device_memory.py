@@ -10,9 +10,11 @@ from healthcheck.engines.vllm import DEFAULT_SHARE
 from healthcheck.stages.plan.commands import command_text
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.script import trace
+from healthcheck.stages.plan.script.unexported import unexported
 from healthcheck.stages.plan.servers.served import STARTED
 from healthcheck.text.messages import joined, msg
 
+DEVICES = "ASCEND_RT_VISIBLE_DEVICES"
 _ROUNDING = 1e-6
 _SIZE_OPTIONS = ("tensor-parallel-size", "pipeline-parallel-size", "prefill-context-parallel-size")
 _PLACED_OTHERWISE = (
@@ -47,6 +49,8 @@ def device_memory(plan: LaunchPlan) -> Findings:
     A server uses the first devices of ASCEND_RT_VISIBLE_DEVICES, as many as its parallel sizes multiply to. Servers
     with different devices do not share memory.
 
+    If deploy.sh assigns ASCEND_RT_VISIBLE_DEVICES and does not export it, all servers get the first devices.
+
     Repair: give each server its own devices, or lower --gpu-memory-utilization.
 
     Example:
@@ -64,31 +68,50 @@ def device_memory(plan: LaunchPlan) -> Findings:
     wait
     ```
     """
+    found = over_committed(plan)
+    if found is None:
+        return
+    device, requests = found
+    seen = msg(
+        "{count} servers on device {device} request {total:g} of its memory: {listed}; the later one ends "
+        "with “Free memory on device … is less than desired GPU memory utilization”",
+        count=len(requests),
+        device=device,
+        total=sum(request.share for request in requests),
+        listed=joined(" and ", (_described(request) for request in requests)),
+    )
+    cause = unexported(plan, [request.server for request in requests], DEVICES)
+    yield fail(
+        expected=msg("servers that do not over-commit a device: at most 1 of its memory together"),
+        seen=msg("{cause}; {seen}", cause=cause.seen, seen=seen) if cause else seen,
+        fix="" if cause else _own_devices(plan, requests),
+        where=cause.where if cause else requests[-1].server.where,
+        edits=cause.edits if cause else (),
+    )
+
+
+def over_committed(plan: LaunchPlan) -> tuple[str, list[_Request]] | None:
+    """The first device whose servers request more than its memory, with their requests; None without one."""
     for device, requests in _requests(plan).items():
         total = sum(request.share for request in requests)
         if len(requests) > 1 and total > 1 + _ROUNDING:
-            listed = joined(" and ", (_described(request) for request in requests))
-            seen = msg(
-                "{count} servers on device {device} request {total:g} of its memory: {listed}; the later one ends "
-                "with “Free memory on device … is less than desired GPU memory utilization”",
-                count=len(requests),
-                device=device,
-                total=total,
-                listed=listed,
-            )
-            yield fail(
-                expected=msg(
-                    "servers that do not over-commit a device: at most 1 of its memory together"
-                ),
-                seen=seen,
-                fix=msg(
-                    "pass --gpu-memory-utilization {share:g} to each of them; or start only one, or give each its "
-                    "own devices: ASCEND_RT_VISIBLE_DEVICES=0 for the first, 1 for the second",
-                    share=_equal_share(len(requests)),
-                ),
-                where=requests[-1].server.where,
-            )
-            return
+            return device, requests
+    return None
+
+
+def _own_devices(plan: LaunchPlan, requests: list[_Request]) -> str:
+    """The repair: smaller shares, or other devices for each server, as many as it uses."""
+    ranges, first = list[str](), 0
+    for request in requests:
+        end = first + len(_devices(plan, request.server))
+        ranges.append(f"{DEVICES}={','.join(map(str, range(first, end)))}")
+        first = end
+    return msg(
+        "pass --gpu-memory-utilization {share:g} to each of them; or start only one; or give each its own devices, "
+        "in this order: {ranges}",
+        share=_equal_share(len(requests)),
+        ranges="; ".join(ranges),
+    )
 
 
 def _requests(plan: LaunchPlan) -> dict[str, list[_Request]]:
@@ -143,7 +166,7 @@ def _devices(plan: LaunchPlan, server: ServerCommand) -> tuple[str, ...]:
     if not all(size.isascii() and size.isdigit() and len(size) < 4 for size in sizes):
         return ()
     count = math.prod(map(int, sizes))
-    visible = server.env.get("ASCEND_RT_VISIBLE_DEVICES")
+    visible = server.env.get(DEVICES)
     if visible is None:
         return tuple(map(str, range(min(count, _MAX_DEVICES))))
     named = [device.strip() for device in visible.split(",")]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from healthcheck.ascend import stacks
 from healthcheck.ascend.variables import NUMBERS, TextKind, Variable
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.core.records import Finding
+from healthcheck.stages.plan.checks.device_memory import DEVICES, over_committed
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
+from healthcheck.stages.plan.script.unexported import names, unexported
 from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.plan.servers.served import STARTED, line_of, served
 from healthcheck.stages.plan.vllm_cli.catalogue import (
@@ -22,6 +24,12 @@ from healthcheck.stages.plan.vllm_cli.catalogue import (
 from healthcheck.text.messages import msg
 
 _OWN, _OF_ASCEND = "VLLM_", "VLLM_ASCEND_"
+_OF_HCCL = "HCCL_"
+_OF_THE_LAUNCH = frozenset((
+    DEVICES, "LD_LIBRARY_PATH", "LD_PRELOAD", "PYTORCH_NPU_ALLOC_CONF", "TASK_QUEUE_ENABLE", "OMP_NUM_THREADS",
+    "CPU_AFFINITY_CONF", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "ACL_OP_INIT_MODE", "ATB_LLM_HCCL_ENABLE",
+))  # fmt: skip
+"""Variables of other programs that launch scripts set for a server."""
 _LEVEL = "VLLM_LOGGING_LEVEL"
 _NAMES = ("INFO", "DEBUG", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "NOTSET")
 _LEVELS = Variable(choices=_NAMES, any_case=True)
@@ -57,6 +65,8 @@ def engine_variables(plan: LaunchPlan) -> Findings:
     another row starts with it. A release without a catalogue is judged by those before and after
     it; an older one only warns. Warnings:
 
+    - a variable of the launch (VLLM_…, HCCL_…, ASCEND_RT_VISIBLE_DEVICES and others) that deploy.sh assigns
+      without exporting it. The server does not get it.
     - a value that vllm-ascend cannot read: it reads its variables only when it needs them.
     - a VLLM_ variable that no release knows, with a name close to a known one. vLLM only logs
       “Unknown vLLM environment variable detected”. With --fail-on-environ-validation, vLLM ends
@@ -77,11 +87,15 @@ def engine_variables(plan: LaunchPlan) -> Findings:
     exec vllm serve "$MODEL_PATH"
     ```
     """
-    server = plan.server
-    if server is None or not server.engine.is_catalogued:
-        raise NotApplicable(msg("the server is not vLLM"))
     row = stacks.row(plan.stack or stacks.DEFAULT)
     chosen = around(row.vllm[0])[0]
+    lost = list(_unexported(plan, row, chosen))
+    yield from lost
+    server = plan.server
+    if server is None or not server.engine.is_catalogued:
+        if lost:
+            return
+        raise NotApplicable(msg("the server is not vLLM"))
     given = {name: value for name, value in sorted(server.env.items()) if UNRESOLVED not in value}
     for name, value in given.items():
         variable, of_ascend = _variable(chosen, name), row.accepts.get(name)
@@ -93,6 +107,24 @@ def engine_variables(plan: LaunchPlan) -> Findings:
                 yield _refused_by_ascend(plan, name, row)
         elif name.startswith(_OWN) and not _is_of_ascend(name, row):
             yield _unknown(plan, server, name, chosen)
+
+
+def _unexported(plan: LaunchPlan, row: stacks.Row, chosen: str) -> Iterator[Finding]:
+    """Variables of the launch that the script assigns, and vLLM does not get."""
+    servers = [server for server in plan.servers if server.engine.is_catalogued]
+    crowded = over_committed(plan) is not None  # plan/device-memory reports it
+    for name in names(plan):
+        known = name in _OF_THE_LAUNCH or name in row.variables or name in variables(chosen)
+        if not (known or name.startswith(_OF_HCCL)) or (name == DEVICES and crowded):
+            continue
+        if found := unexported(plan, servers, name):
+            yield warn(
+                expected=msg("variables of the server that are exported"),
+                seen=found.seen,
+                fix="",
+                where=found.where,
+                edits=found.edits,
+            )
 
 
 def _is_of_ascend(name: str, row: stacks.Row) -> bool:

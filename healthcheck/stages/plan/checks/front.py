@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail, unsettled, warn
+from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
 from healthcheck.core.records import Finding
 from healthcheck.engines.base import FrontKind
 from healthcheck.stages.plan.commands import quoted
 from healthcheck.stages.plan.records import Front, LaunchPlan, ServerCommand, Target
 from healthcheck.stages.plan.servers.fronts.route import End, Route, routes
-from healthcheck.stages.plan.servers.served import SETTLED_LATER, STARTED, served
+from healthcheck.stages.plan.servers.served import STARTED, served, settled_later
 from healthcheck.text.messages import joined, msg
 
 _EXPECTED = msg("a front that passes each chat to a model server of this launch")
@@ -96,7 +96,7 @@ def _open(reason: str, server: ServerCommand, where: str) -> Finding:
         reason=reason,
         command=server.command,
     )
-    return unsettled(expected=_EXPECTED, seen=seen, fix=SETTLED_LATER, where=where)
+    return settled_later(_EXPECTED, seen, where)
 
 
 def _may_not_start(server: ServerCommand, known: Front) -> Finding:

@@ -132,7 +132,11 @@ def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> 
         yield unresolved(plan, expected, which)
     elif cause and not is_within(model, plan.model_path):
         yield fail(
-            expected=expected, seen=cause.seen, fix=cause.fix, where=cause.where or server.where
+            expected=expected,
+            seen=cause.seen,
+            fix="" if cause.edits else cause.fix,
+            where=cause.where or server.where,
+            edits=cause.edits,
         )
     elif not is_within(model, plan.model_path):
         edits = repairs.model_edits(plan, server, overwritten)

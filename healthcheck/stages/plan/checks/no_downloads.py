@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 
@@ -13,8 +14,8 @@ from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.stages.plan.records import LaunchPlan, RecordedCommand
 from healthcheck.stages.plan.requested import is_install, needs_packages
-from healthcheck.stages.plan.script import deploy_sh
-from healthcheck.stages.plan.servers.served import option_place
+from healthcheck.stages.plan.script import deploy_sh, own_folder
+from healthcheck.stages.plan.servers.served import option_place, served
 from healthcheck.text.messages import msg
 
 _HUB = re.compile(
@@ -115,11 +116,43 @@ def _expected() -> str:
 
 def _hub_names(plan: LaunchPlan) -> Iterator[Finding]:
     for spelled in plan.server.hub_names if plan.server else ():
-        seen = msg(
-            "{spelled}: no such folder, so the engine looks for it on a hub",
-            spelled=spelled[:NAME_CHARACTERS],
-        )
-        fix = msg("ship it in the repository or with the weights, and name it by its path")
+        option, _, name = spelled.replace("=", " ", 1).partition(" ")
+        shown = spelled[:NAME_CHARACTERS]
+        inside = own_folder.committed_path(plan, name) or own_folder.committed_folder(plan, name)
+        seen = msg("{spelled}: no such folder, so the engine looks for it on a hub", spelled=shown)
+        if inside:
+            seen = msg(
+                "{spelled}: the repository has this folder as {inside}, but the path does not lead to it from the "
+                "working directory of the server ({folder}), so the engine looks for it on a hub",
+                spelled=shown,
+                inside=inside,
+                folder=served(plan).cwd,
+            )
+            edits = own_folder.reached(plan, name, inside, option)
+            fix = "" if edits else own_folder.order(plan, name, inside)
+        else:
+            fix, edits = _shipped_with_weights(plan, option, name)
         yield from needs_network(
-            expected=_expected(), seen=seen, fix=fix, where=option_place(plan, spelled)
+            expected=_expected(),
+            seen=seen,
+            fix=fix or in_words(edits),
+            where=option_place(plan, spelled),
+            edits=edits,
         )
+
+
+def _shipped_with_weights(plan: LaunchPlan, option: str, name: str) -> tuple[str, tuple[Edit, ...]]:
+    """The repair of a model that is not in the repository: a folder of the weights, uploaded if it is not there."""
+    folder = posixpath.basename(name.rstrip("/"))
+    right = f'"${contract.MODEL_PATH_VARIABLE}/{folder}"'
+    edits = own_folder.renamed(plan, name, right, option)
+    write = in_words(edits) or msg("write {right} in place of {wrong}", right=right, wrong=name)
+    if folder in plan.weight_files:
+        return write, edits
+    upload = msg(
+        "upload the files of {name} with the weights, in a folder {folder}; and {write}",
+        name=name,
+        folder=folder,
+        write=write,
+    )
+    return upload, ()

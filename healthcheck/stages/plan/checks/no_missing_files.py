@@ -12,10 +12,10 @@ from healthcheck.stages.plan import lost_values, unmet_needs
 from healthcheck.stages.plan.commands import NAME_CHARACTERS
 from healthcheck.stages.plan.image import may_be_in_image
 from healthcheck.stages.plan.records import LaunchPlan
-from healthcheck.stages.plan.script import causes
+from healthcheck.stages.plan.script import causes, deploy_sh, own_folder
 from healthcheck.stages.plan.script.stderr import Need
 from healthcheck.stages.plan.script.weight_path import Misnamed, misnamed
-from healthcheck.stages.plan.servers.served import option_place
+from healthcheck.stages.plan.servers.served import option_place, served
 from healthcheck.stages.plan.unmet_needs import EXPECTED
 from healthcheck.system.processes import shortened
 from healthcheck.text.messages import msg
@@ -87,10 +87,50 @@ def _missing_file(plan: LaunchPlan, spelled: str, media: str | None) -> Finding:
     if unshipped := causes.unshipped_path(plan, name):
         seen = msg("{spelled}: the file is in your folder but not in the commit", spelled=spelled)
         return fail(expected=EXPECTED, seen=seen, fix=causes.commit(unshipped), where=where)
+    if inside := own_folder.committed_path(plan, name):
+        return _out_of_reach(plan, spelled, name, inside)
     say = warn if may_be_in_image(name) else fail
     seen = msg("{spelled}: there is no such file when the server starts", spelled=spelled)
     fix = _DRAFT if spelled.startswith("--speculative-config") else _ship(plan, name)
     return say(expected=EXPECTED, seen=seen, fix=fix, where=where)
+
+
+def _out_of_reach(plan: LaunchPlan, spelled: str, name: str, inside: str) -> Finding:
+    """The finding on an option whose file is committed, and which has another path when the server starts."""
+    server = served(plan)
+    line = deploy_sh.line_number(server.where)
+    change = own_folder.last_change(plan.script, line)
+    if name.startswith("/"):
+        seen = msg(
+            "{spelled}: there is no such file in a fresh clone; the repository has it as {inside}",
+            spelled=spelled,
+            inside=inside,
+        )
+    elif change:
+        seen = msg(
+            "{spelled}: {inside} is committed, but the path is relative, and the server starts in {folder}: line "
+            "{line} changes the working directory (“{command}”)",
+            spelled=spelled,
+            inside=inside,
+            folder=server.cwd,
+            line=change.line,
+            command=change.text,
+        )
+    else:
+        seen = msg(
+            "{spelled}: {inside} is committed, but the path is relative, and the server starts in {folder}",
+            spelled=spelled,
+            inside=inside,
+            folder=server.cwd,
+        )
+    edits = own_folder.reached(plan, name, inside, spelled.replace("=", " ", 1).partition(" ")[0])
+    return fail(
+        expected=EXPECTED,
+        seen=seen,
+        fix="" if edits else own_folder.order(plan, name, inside),
+        where=option_place(plan, spelled),
+        edits=edits,
+    )
 
 
 def _in_the_weights(plan: LaunchPlan, cause: Misnamed, spelled: str, name: str) -> str:
@@ -126,6 +166,8 @@ def _missing_variable_files(plan: LaunchPlan) -> Iterator[Finding]:
 
 
 def _ship(plan: LaunchPlan, name: str) -> str:
+    if within := own_folder.committed_path(plan, name):
+        return own_folder.order(plan, name, within)
     if name.startswith(plan.model_path):
         return msg("name a file that the weights have, or ship it in the repository")
     inside = name.removeprefix(f"{plan.root}/")

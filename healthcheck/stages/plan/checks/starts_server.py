@@ -14,7 +14,7 @@ from healthcheck.stages.plan.script import deploy_sh, trace
 from healthcheck.stages.plan.script.diagnosis import LIMITS, WITHOUT_NAMESPACES, ending
 from healthcheck.stages.plan.script.refusals import refused_kill
 from healthcheck.stages.plan.script.stderr import complaints, error_line, last_lines
-from healthcheck.stages.plan.servers.served import SETTLED_LATER
+from healthcheck.stages.plan.servers.served import SETTLED_LATER, settled_later
 from healthcheck.text.messages import joined, msg
 from healthcheck.text.redact import without_secrets
 
@@ -85,7 +85,7 @@ def _unknown_programs(plan: LaunchPlan) -> Iterator[Finding]:
             programs=names,
         )
         where = deploy_sh.place_of(plan.script, ran)
-        yield unsettled(expected=_EXPECTED, seen=seen, fix=SETTLED_LATER, where=where)
+        yield settled_later(_EXPECTED, seen, where)
 
 
 def _remarks(observed: Observations) -> Iterator[str]:

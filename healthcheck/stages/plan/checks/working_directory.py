@@ -16,9 +16,9 @@ from healthcheck.stages.plan.dry_run.runs import OTHER_FOLDER
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand, ShellRun
 from healthcheck.stages.plan.script import deploy_sh
 from healthcheck.stages.plan.script.diagnosis import LIMITS
+from healthcheck.stages.plan.script.own_folder import first_free_line
 from healthcheck.stages.plan.script.stderr import Need, complaints, last_lines
 from healthcheck.stages.plan.servers.served import STARTED
-from healthcheck.stages.repo.bashisms import IN_BASH
 from healthcheck.system.processes import shortened
 from healthcheck.text.messages import joined, msg
 
@@ -79,15 +79,8 @@ def working_directory(plan: LaunchPlan) -> Findings:
 
 
 def _change_of_folder(plan: LaunchPlan) -> Edit:
-    """Have deploy.sh change into its own folder: below its first line, and below the one that starts bash.
-
-    `exec bash "$0"` has to come first: a relative $0 no longer leads to the script after `cd`.
-    """
-    lines = plan.script.split("\n", 2)
-    above = int(plan.script.startswith("#!"))
-    if len(lines) > above and lines[above].strip() == IN_BASH:
-        above += 1
-    return inserted_below(contract.ENTRY_POINT, above, REPAIR)
+    """Have deploy.sh change into its own folder before its other commands."""
+    return inserted_below(contract.ENTRY_POINT, first_free_line(plan.script), REPAIR)
 
 
 def _seen(plan: LaunchPlan, run: ShellRun, files: tuple[str, ...]) -> str:

@@ -125,6 +125,8 @@ class DryRun:
             sourced=sourced_files(self.text, submission.paths, self._text),
             observed=_observed(first),
             required=tuple(entry.name or entry.target for entry in entries(submission)),
+            committed=frozenset(submission.paths),
+            given_root=str(submission.root),
             unshipped=(*submission.untracked, *submission.ignored),
             unshipped_files=tuple(_unshipped(submission)),
             weight_files=_names(self.weights),

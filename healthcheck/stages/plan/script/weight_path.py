@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from healthcheck import contract
+from healthcheck.core.edits import replaced
+from healthcheck.core.records import Edit
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.script import deploy_sh
 from healthcheck.stages.repo import shell
+from healthcheck.stages.repo.shell import Node
 from healthcheck.text.messages import Message, msg
 
 _NAME = contract.MODEL_PATH_VARIABLE
@@ -23,11 +26,12 @@ _MODEL_KEYS = {"model", "model-tag", "model_tag"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Misnamed:
-    """Why the value is wrong, its repair, and the place of the cause."""
+    """Why the value is wrong, its repair, perhaps also as exact edits, and the place of the cause."""
 
     seen: Message
     fix: Message
     where: str
+    edits: tuple[Edit, ...] = ()
 
 
 def misnamed(plan: LaunchPlan, value: str) -> Misnamed | None:
@@ -48,8 +52,7 @@ def _in_files(plan: LaunchPlan) -> Iterator[Misnamed]:
             shown = name.removeprefix(f"{plan.root}/").removeprefix("./")
             for number, line in enumerate(text.splitlines(), 1):
                 if found := _LITERAL.search(line):
-                    if deploy_sh.is_written(plan.script, name):
-                        yield from _here_documents(plan)
+                    yield from _here_documents(plan, shown, line.strip())
                     yield _in_file(shown, number, line.strip()[:200], found[0])
 
 
@@ -84,18 +87,55 @@ def _in_file(name: str, number: int, line: str, literal: str) -> Misnamed:
     return Misnamed(seen=seen, fix=fix, where=f"{name}:{number}")
 
 
-def _here_documents(plan: LaunchPlan) -> Iterator[Misnamed]:
+def _here_documents(plan: LaunchPlan, file: str, line: str) -> Iterator[Misnamed]:
+    """The here-document with quotes around its end that has a line of a file."""
     script = shell.read(plan.script)
     for node in script.of("heredoc_redirect"):
         start = next(node.below("heredoc_start"), None)
+        body = next(node.below("heredoc_body"), None)
         word = start.text.strip("'\"\\") if start else ""
-        if start and start.text != word and _LITERAL.search(node.text):
+        lines = [each.strip() for each in body.text.splitlines()] if body else []
+        if start and body and start.text != word and line in lines:
             seen = msg(
-                "the quotes in <<{quoted} keep the shell from expanding $MODEL_PATH",
+                "the quotes in <<{quoted} keep the shell from expanding $MODEL_PATH, so {file} has “{line}”",
                 quoted=start.text,
+                file=file,
+                line=line[:200],
             )
             fix = msg("write <<{word} in place of <<{quoted}", word=word, quoted=start.text)
-            yield Misnamed(seen=seen, fix=fix, where=deploy_sh.place(script.line(start.start)))
+            yield Misnamed(
+                seen=seen,
+                fix=fix,
+                where=deploy_sh.place(script.line(start.start)),
+                edits=_unquoted(plan.script, node, start, body),
+            )
+
+
+def _unquoted(text: str, node: Node, start: Node, body: Node) -> tuple[Edit, ...]:
+    """Have the shell expand MODEL_PATH in a here-document, and nothing else in it."""
+    if "\r" in text:
+        return ()
+    file = contract.ENTRY_POINT
+    sign, word = text[node.start : start.start], start.text.strip("'\"\\")
+    edits = [replaced(file, text, node.start, start.end, f"{sign}{word}")]
+    at = body.start
+    for line in body.text.splitlines(keepends=True):
+        parts = _LITERAL.split(line)
+        kept = "".join(_escaped_part(part) for part in parts)
+        if kept != "".join(parts):
+            literals = [*_LITERAL.findall(line), ""]
+            new = "".join(
+                f"{_escaped_part(part)}{literal}"
+                for part, literal in zip(parts, literals, strict=True)
+            )
+            whole = len(line.rstrip("\n"))
+            edits.append(replaced(file, text, at, at + whole, new.rstrip("\n")))
+        at += len(line)
+    return tuple(edits)
+
+
+def _escaped_part(text: str) -> str:
+    return re.sub(r"[$`\\]", lambda found: f"\\{found[0]}", text)
 
 
 def _in_quotes(plan: LaunchPlan) -> Iterator[Misnamed]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 
-from healthcheck.core.check import NotApplicable, warn
+from healthcheck.core.check import NotApplicable, unsettled, warn
 from healthcheck.core.records import Finding
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.script import deploy_sh
@@ -39,7 +39,16 @@ def unresolved(plan: LaunchPlan, expected: str, what: str) -> Finding:
         what=what,
         quoted=server.command,
     )
-    return warn(expected=expected, seen=seen, fix=SETTLED_LATER, where=server.where)
+    return warn(expected=expected, seen=_with_place(seen, server.where), fix=SETTLED_LATER)
+
+
+def settled_later(expected: str, seen: str, where: str) -> Finding:
+    """A finding that only a launch settles. The repair is about no line, so `where` is a part of what was seen."""
+    return unsettled(expected=expected, seen=_with_place(seen, where), fix=SETTLED_LATER)
+
+
+def _with_place(seen: str, where: str) -> str:
+    return msg("{seen} (in {place})", seen=seen, place=where) if where else seen
 
 
 def is_within(model: str, folder: str) -> bool:

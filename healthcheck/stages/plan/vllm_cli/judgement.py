@@ -12,7 +12,9 @@ from healthcheck.core.check import Findings, fail, note, unsettled, warn
 from healthcheck.core.edits import in_words, line_of_first_word
 from healthcheck.core.records import Edit, Finding, JsonValue
 from healthcheck.stages.plan.records import Format, ServerCommand
+from healthcheck.stages.plan.script import deploy_sh
 from healthcheck.stages.plan.script.arguments import Arguments
+from healthcheck.stages.plan.script.split_texts import SplitText, split_texts
 from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.plan.vllm_cli import parsers
 from healthcheck.stages.plan.vllm_cli.catalogue import Catalogue, around, catalogue, versions
@@ -115,6 +117,13 @@ def judge_flags(
     twice = tuple(_second_model(server, parsed))
     problems = sorted([*problems, *twice], key=lambda problem: problem.at)
     problems = [problem for problem in problems if problem.flag not in without]
+    of_texts: set[int] = set()
+    for split in split_texts(script, server.argv):
+        places = set(range(split.start, split.end))
+        if any(problem.at in places for problem in problems):
+            yield _split_text(split)
+            of_texts |= places
+    problems = [problem for problem in problems if problem.at not in of_texts]
     others = [catalogue(version) for version in versions() if version != chosen.vllm]
     elsewhere = {
         other.vllm: {problem.at for problem in (*_read(argv, other)[1], *twice)} for other in others
@@ -139,7 +148,8 @@ def judge_flags(
         yield _finding(_for_model(problem, form, chosen), launch, takers, doubt)
     yield from _unread(parsed, server)
     yield from _repetitions(parsed, server)
-    newer = sorted(set().union(*elsewhere.values()) - {problem.at for problem in problems})
+    refused = set().union(*elsewhere.values()) - of_texts
+    newer = sorted(refused - {problem.at for problem in problems})
     for at in newer[:MAX_FINDINGS]:
         refusing = spans(
             [version for version, refused in elsewhere.items() if at in refused], versions()
@@ -160,6 +170,30 @@ def judge_flags(
         )
         alone = warn(expected=expected, seen=seen, fix=fix, where=server.where)
         yield alone if len(beside) == 1 else note(seen, where=server.where)
+
+
+def _split_text(split: SplitText) -> Finding:
+    """The finding on a text of several arguments, of which the shell keeps the quotes."""
+    seen = msg(
+        "line {used_at} uses ${variable} without quotes: the shell splits its text at each blank and keeps the "
+        "quotes in it, so vLLM gets {got}",
+        used_at=split.used_at,
+        variable=split.name,
+        got=split.got[:120],
+    )
+    order = msg(
+        'write {array} in line {line}, and "${{{variable}[@]}}" where deploy.sh uses ${variable}',
+        array=split.array,
+        line=split.line,
+        variable=split.name,
+    )
+    return fail(
+        expected=msg("whole values: quotes inside the text of a variable do not group words"),
+        seen=seen,
+        fix="" if split.edits else order,
+        where=deploy_sh.place(split.line),
+        edits=split.edits,
+    )
 
 
 def problems_of(server: ServerCommand, stack: str) -> tuple[Problem, ...]:

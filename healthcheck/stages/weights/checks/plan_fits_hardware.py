@@ -533,7 +533,7 @@ def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu) -> Finding:
         many = room.cache // max(cache, 1)
         return note(
             msg(
-                "fits: {parts}; room for about {many:,} full sequences at a time",
+                "by memory, it fits: {parts}; room for about {many:,} full sequences at a time",
                 parts=parts,
                 many=many,
             )
