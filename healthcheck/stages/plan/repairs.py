@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from healthcheck import contract
+from healthcheck.core.commands import Commanded
 from healthcheck.engines.base import EVERYWHERE
 from healthcheck.stages.plan import calls, requested
 from healthcheck.stages.plan.dry_run.stubs import programs
@@ -181,13 +182,25 @@ def no_tls(server: ServerCommand) -> str:
     return server.engine.no_tls_repair()
 
 
-def line_ends(*files: str) -> str:
+def line_ends(*files: str) -> Commanded:
     """How to end the lines of committed files in LF, now and after the next checkout."""
     names = shlex.join(files)
     patterns = [shlex.quote(f"{posixpath.normpath(file)} text eol=lf") for file in files]
     kept = " && ".join(f"echo {pattern} >> .gitattributes" for pattern in patterns)
     committed = f"git add {names} .gitattributes && git commit -m 'End lines in LF'"
-    return f"sed -i 's/\\r$//' {names} && {kept} && {committed}"
+    return Commanded(
+        msg("end the lines of {file} in LF", file=", ".join(files)),
+        f"sed -i 's/\\r$//' {names} && {kept} && {committed}",
+    )
+
+
+def _executable(file: str) -> Commanded:
+    """How to make a file of the repository executable, in the working copy and in the commit."""
+    path, message = shlex.quote(file), shlex.quote(f"Make {file} executable")
+    return Commanded(
+        msg("make {file} executable (or run it with sh)", file=file),
+        f"chmod +x {path} && git update-index --chmod=+x {path} && git commit -m {message}",
+    )
 
 
 def own_model_path(place: Overwriting) -> str:
@@ -272,13 +285,7 @@ def _needed(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:  # noqa: PLR0
         case Need.TERMINAL:
             return msg("a terminal"), msg("do not ask for input")
         case Need.PERMISSION:
-            shipped = shlex.quote(_shipped(plan, name))
-            chmod = msg(
-                "chmod +x {shipped} && git update-index --chmod=+x {shipped}", shipped=shipped
-            )
-            return msg("permission for {name}", name=name), msg(
-                "{chmod}, commit, or run it with sh", chmod=chmod
-            )
+            return msg("permission for {name}", name=name), _executable(_shipped(plan, name))
         case Need.OPTION:
             return msg("a line's end"), msg(
                 "end the line above in a backslash; move comments above the command"
