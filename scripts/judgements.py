@@ -187,6 +187,7 @@ def check_entry(result: CheckResult) -> Record:
             **in_both_languages("expected", finding.expected),
             **in_both_languages("seen", finding.seen),
             **in_both_languages("fix", finding.fix),
+            "command": finding.command,
         }
         for finding in result.findings
     ]

@@ -24,7 +24,7 @@ from healthcheck.stages.repo.settings import Settings, read_settings
 from healthcheck.system import files
 from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg
-from healthcheck.text.redact import without_secrets
+from healthcheck.text.redact import with_hidden_values, with_hidden_values_of_lines, without_secrets
 from healthcheck.verify import service
 from healthcheck.verify.run import STAND_IN, Request
 from healthcheck.verify.verification import Verification
@@ -150,8 +150,7 @@ def _refuse_places(options: argparse.Namespace) -> None:
 
 def _repaired(request: Request, progress: Progress) -> Request:
     """Make the repairs, each shown as a diff first; the run then verifies the repaired working copy."""
-    from healthcheck.report.words import commit_command  # noqa: PLC0415 - most runs repair nothing
-    from healthcheck.verify import fix  # noqa: PLC0415
+    from healthcheck.verify import fix  # noqa: PLC0415 - most runs repair nothing
     from healthcheck.verify.repairing import Repairing  # noqa: PLC0415
 
     if request.url or request.weights is None:
@@ -168,26 +167,16 @@ def _repaired(request: Request, progress: Progress) -> Request:
             made = verification.already_made(request.weights)
             left = verification.left_alone(made)
             for check in made:
-                said = msg(
-                    "already repaired in the working copy for {check}: commit it ({command})",
-                    check=check,
-                    command=commit_command(verification.folder),
-                )
-                print(say(said))
+                print(say(msg("already repaired in the working copy for {check}", check=check)))
             print("".join(f"{say(text)}\n" for text in left), end="")
             if not (made or left or request.pending):
                 print(say(msg("nothing to repair")), file=sys.stderr)
             return replace(request, pending=True) if made else request
         seen.add(proposal.changes)
-        print(without_secrets(fix.diff(proposal.changes)), end="")
+        print(with_hidden_values_of_lines(fix.diff(proposal.changes), without_secrets), end="")
         for repair in proposal.repairs:
-            print(
-                without_secrets(
-                    say(
-                        msg("repaired for {check}: {title}", check=repair.check, title=repair.words)
-                    )
-                )
-            )
+            title = with_hidden_values(repair.words, without_secrets)
+            print(say(msg("repaired for {check}: {title}", check=repair.check, title=title)))
         fix.apply(request.root.resolve(), proposal.changes)
         request = replace(request, pending=True)
     return request

@@ -23,6 +23,7 @@ from typing import Generic, TypeVar
 
 from healthcheck import contract
 from healthcheck.contract import Rule
+from healthcheck.core.commands import command_of, words_of
 from healthcheck.core.edits import in_words
 from healthcheck.core.records import CheckResult, Edit, Finding, JsonValue, Level, Outcome
 from healthcheck.core.stages import Stage, stage_named
@@ -188,17 +189,22 @@ def _finding(
     expected: str,
     seen: str,
     fix: str = "",
+    command: str = "",
     where: str = "",
     rule: Rule | None = None,
     evidence: Mapping[str, JsonValue] | None = None,
     edits: Sequence[Edit] = (),
 ) -> Finding:
-    """A finding; without `fix`, its repair is what the edits do, in words."""
+    """A finding; without `fix`, its repair is what the edits do, in words.
+
+    `command` is for the folder that Finding describes. A `fix` that is Commanded brings its own.
+    """
     return Finding(
         level=level,
         expected=expected,
         seen=seen,
-        fix=fix or in_words(edits),
+        fix=words_of(fix) or in_words(edits),
+        command=command or command_of(fix),
         where=where,
         rule=rule,
         evidence=evidence or {},

@@ -109,7 +109,7 @@ def _in_words(edit: Edit) -> str:
         _on_one_line(edit.new),
     )
     if edit.executable:
-        return msg("make {file} executable: chmod +x {file}", file=edit.file)
+        return msg("make {file} executable", file=edit.file)
     if not edit.old and edit.line == 0:
         return msg("insert above the first line of {file}: `{new}`", file=edit.file, new=new)
     if not edit.old:

@@ -9,11 +9,19 @@ from typing import TypeVar
 
 from healthcheck.core.check import Check, broke
 from healthcheck.core.progress import Progress
-from healthcheck.core.records import CheckResult, Edit, JsonValue, Outcome, Report, verdict_of
+from healthcheck.core.records import (
+    CheckResult,
+    Edit,
+    Finding,
+    JsonValue,
+    Outcome,
+    Report,
+    verdict_of,
+)
 from healthcheck.core.stages import Stage
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.text.messages import msg
-from healthcheck.text.redact import Redact, redacted, redactor
+from healthcheck.text.redact import Redact, redacted, redactor, with_hidden_values
 
 Facts = TypeVar("Facts")
 
@@ -141,9 +149,19 @@ class Ledger:
             self._record(replace(check.result(outcome, because=broke(error)), settled=False))
 
     def _record(self, result: CheckResult) -> None:
-        self._results[result.id] = shown = redacted(result, self._redact)
+        shown = redacted(result, self._redact)
+        if shown != result:
+            findings = tuple(map(self._with_hidden_values, shown.findings, result.findings))
+            shown = replace(shown, findings=findings)
+        self._results[result.id] = shown
         self._edits[result.id] = tuple(finding.edits for finding in result.findings)
         self._progress.result(shown)
+
+    def _with_hidden_values(self, shown: Finding, finding: Finding) -> Finding:
+        """The redacted finding, whose repair does not look as if a secret's mask were the text of a file."""
+        if not finding.edits or shown.fix == finding.fix:
+            return shown
+        return replace(shown, fix=with_hidden_values(finding.fix, self._redact))
 
     def _skipped(self, check: Check[Facts]) -> CheckResult | None:
         """The result of a check that must not run, None if it may run."""

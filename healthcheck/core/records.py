@@ -25,6 +25,8 @@ UNWEIGHED = msg("the weights were not checked: pass --weights DIR")
 """Why a run ended early that was to check everything, and was given no weights."""
 UNJUDGED = "unjudged"
 """The evidence of a note about an accuracy (a share) that nothing was compared with."""
+UNCOMMITTED_CHANGES = "uncommitted_changes"
+"""The evidence of a finding that the working copy differs from the judged commit; its repair comes first."""
 SOFT_SCORES = "samples with a soft score"
 """The figure that counts samples with a score between 0 and 1: without any, avg@n is the accuracy."""
 
@@ -87,7 +89,10 @@ class Finding:
             malfunction, UNSETTLED says that the evidence does not settle the question.
         expected: what was expected.
         seen: what was seen, quoted.
-        fix: the one-line repair, empty only for notes.
+        fix: the one-line repair in words, empty only for notes.
+        command: the repair as shell commands, joined by && and ready to paste; "" if there is none. A check
+            writes it for the folder of the repository (a check of the stage weights: of the weights), and a report
+            for the folder in which the kit was called.
         where: file and line ("deploy.sh:7"), or the recorded command.
         rule: the service's rule that is broken; None takes the check's own.
         evidence: machine-readable details for the report.
@@ -98,6 +103,7 @@ class Finding:
     expected: str
     seen: str
     fix: str = ""
+    command: str = ""
     where: str = ""
     rule: Rule | None = None
     evidence: Mapping[str, JsonValue] = field(default_factory=dict)
@@ -140,6 +146,7 @@ class Report:
         provenance: versions, weights fingerprint, commit, parameters, seeds, machine.
         scope: how far a run went that did not go to its end ("up to plan"), for the headline.
         folder: the repository, as a shell finds it; "" for the current directory.
+        program: the kit, as a shell starts it.
         stopped: why the run ended early ("interrupted"), "" if it did not.
         uncommitted: why the judged files differ from the committed ones, "" if they do not.
     """
@@ -153,6 +160,7 @@ class Report:
     uncommitted: str = ""
     scope: str = ""
     folder: str = ""
+    program: tuple[str, ...] = ("npu-adapter",)
 
     def by_stage(self) -> Iterator[tuple[Stage, list[CheckResult]]]:
         """Each stage that has results, in the order of the stages, with its results."""

@@ -191,6 +191,7 @@ def _judging_for_its_service(root: Path) -> AbstractContextManager[None]:
 def _need_ready(launch: Launch) -> None:
     """Fail, or skip if it is not a fault of the adapter, with the message of service/starts."""
     from healthcheck.core.records import Level  # noqa: PLC0415
+    from healthcheck.report import words  # noqa: PLC0415
     from healthcheck.stages.service.failures import explain  # noqa: PLC0415
     from healthcheck.stages.service.records import LaunchOutcome  # noqa: PLC0415
 
@@ -198,7 +199,7 @@ def _need_ready(launch: Launch) -> None:
         return
     finding = explain(launch)
     text = _shown(
-        f"{finding.seen}\n  expected: {finding.expected}\n  fix: {finding.fix}\n  output: {launch.log}"
+        f"{finding.seen}\n  expected: {finding.expected}\n  fix: {words.repair(finding)}\n  output: {launch.log}"
     )
     if finding.level is Level.UNSETTLED:
         pytest.skip(text)

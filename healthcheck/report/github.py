@@ -88,6 +88,8 @@ def _annotation(
     text = translation.say(words.observation(finding)) + words.place(finding)
     if finding.fix:
         text += "\n" + translation.labelled(msg("fix"), translation.say(finding.fix))
+    if finding.command:
+        text += "\n" + finding.command
     return _command(
         command, {**where, "title": f"{result.id}: {translation.say(result.title)}"}, text
     )

@@ -88,8 +88,8 @@ def _problems(result: CheckResult, translation: Translation) -> Iterator[str]:
     for found in grave:
         said = translation.say(words.observation(found)) + words.place(found)
         said = translation.labelled(_LABELS[found.level], said) if found.level in _LABELS else said
-        if found.fix:
-            said = translation.say(msg("{said}. Fix: {fix}", said=said, fix=found.fix))
+        if repair := words.repair(found):
+            said = translation.say(msg("{said}. Fix: {fix}", said=said, fix=repair))
         yield words.plain(said).replace("\n", " ")
     if not grave:
         yield words.plain(translation.say(result.because)).replace("\n", " ")

@@ -29,6 +29,7 @@ def as_json(report: Report) -> dict[str, JsonValue]:
             stopped=report.stopped,
             uncommitted=report.uncommitted,
         ),
+        "next_commands": [step.command for step in words.next_steps(report) if step.command],
         "checks": [_check(result) for result in report.results],
         "metrics": dict(report.metrics),
         "provenance": dict(report.provenance),
@@ -58,6 +59,8 @@ def _finding(finding: Finding) -> dict[str, JsonValue]:
         name: words.plain(getattr(finding, name)) for name in ("expected", "seen", "where", "fix")
     }
     more: dict[str, JsonValue] = {"data": dict(finding.evidence)} if finding.evidence else {}
+    if finding.command:
+        more["command"] = words.plain(finding.command)
     if finding.edits:
         more["edits"] = [asdict(edit) for edit in finding.edits]
     return {"level": finding.level.value, **_texts(**texts), **more}

@@ -75,7 +75,6 @@ def render(
         policy=_policy(style, script),
         marks=MARKS,
         tones=TONES,
-        is_command=words.is_command,
         words={**words.BY_TONE, "stopped": msg("ended early")},
         client_note=CLIENT_NOTE,
         version=__version__,

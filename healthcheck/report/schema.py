@@ -22,7 +22,8 @@ class FindingDocument:
         expected: what was expected.
         seen: what was seen, quoted.
         where: file and line ("deploy.sh:7"), or the recorded command; "" if it has no place.
-        fix: the one-line repair, "" for notes.
+        fix: the one-line repair in words, "" for notes.
+        command: the repair as shell commands, ready to paste where the kit was called; "" if there is none.
         data: machine-readable details, which differ from check to check.
         edits: the repair as exact edits that belong together; empty if it cannot be given exactly. `verify --fix`
             makes them.
@@ -35,6 +36,7 @@ class FindingDocument:
     seen: str
     where: str
     fix: str
+    command: str = ""
     data: Anything = field(default_factory=dict)
     edits: tuple[Edit, ...] = ()
     messages: Mapping[str, Recorded] = field(default_factory=dict)
@@ -87,7 +89,8 @@ class ReportDocument:
         schema: the number of this shape; it grows when a key is removed or changes its meaning.
         verdict: the result of the run for the submission.
         headline: the verdict in one line.
-        next_step: the one thing to do next.
+        next_step: the one thing to do next, in one line with its commands.
+        next_commands: the shell commands of next_step in their order, ready to paste where the kit was called.
         asked: the stages that were asked for, in words.
         checks: the results, in the order in which the checks ran.
         metrics: what was measured, by name; empty where nothing was.
@@ -108,5 +111,6 @@ class ReportDocument:
     provenance: Anything
     unknown_about_the_service: tuple[str, ...]
     messages: Mapping[str, Recorded] = field(default_factory=dict)
+    next_commands: tuple[str, ...] = ()
     stopped: str = ""
     uncommitted: str = ""

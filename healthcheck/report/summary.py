@@ -29,7 +29,8 @@ def render(report: Report, translation: Translation = ENGLISH) -> str:
 
     def rows(finding: Finding) -> str:
         found = [*words.rows(finding), *([(msg("fix"), finding.fix)] if finding.fix else [])]
-        return "\n".join(f"{labelled(name):<10}{translation.say(text)}" for name, text in found)
+        lines = [f"{labelled(name):<10}{translation.say(text)}" for name, text in found]
+        return "\n".join((*lines, finding.command) if finding.command else lines)
 
     wanting = [
         result
@@ -55,10 +56,18 @@ def render(report: Report, translation: Translation = ENGLISH) -> str:
         most_findings=MOST_FINDINGS,
         labelled=labelled,
         rows=rows,
+        following=_following(report, translation),
         line=lambda text: _line(translation.say(text)),
         code=lambda text: _code(translation.say(text)),
     )
     return text + "\n"
+
+
+def _following(report: Report, translation: Translation) -> str:
+    """What to do next: words and commands, each on a line of its own."""
+    steps = words.next_steps(report)
+    lines = (part for step in steps for part in (translation.say(step.words), step.command))
+    return "\n".join(filter(None, lines))
 
 
 def _stages(report: Report) -> Iterator[tuple[str, str, int]]:

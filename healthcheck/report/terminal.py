@@ -32,7 +32,7 @@ from healthcheck.core.stages import Stage
 from healthcheck.report import words
 from healthcheck.report.heart import BEAT_S, Heart
 from healthcheck.text.language import ENGLISH, Translation, wrapped
-from healthcheck.text.messages import message, msg, plural
+from healthcheck.text.messages import Message, message, msg, plural
 from healthcheck.text.redact import without_secrets
 
 MARKS = {
@@ -51,6 +51,8 @@ MOST_FINDINGS_BESIDE_THE_VERDICT = 1
 """The same for a stage on which no verdict depends: its findings are alike, each quotes another answer."""
 MOST_LINES = 9
 """For stages and figures together, so that a good run fits 15 lines."""
+COMMAND_COLUMN = 16
+"""Where commands of repairs begin: below the words."""
 LOG_EVERY_S = 8.0
 """In a log, at most one line of progress in this time."""
 
@@ -200,8 +202,16 @@ def _verdict(screen: _Screen, report: Report, note: str = "") -> None:
     verdict = screen.translation.labelled(msg("Verdict"), screen.say(words.headline(report)))
     _print(screen, (verdict, Style(color=colour, bold=True)), warned)
     _print(screen, (screen.say(words.counted(report) + note), "dim"))
-    following = screen.say(words.next_step(report))
-    _print(screen, screen.translation.labelled(msg("Next"), following))
+    first, *more = words.next_steps(report)
+    _print_step(screen, msg("Next"), first)
+    for step in more:
+        _print_step(screen, msg("Then"), step)
+
+
+def _print_step(screen: _Screen, label: Message, step: words.Step) -> None:
+    """Print a step behind its label, and its command on a line of its own."""
+    _print(screen, screen.translation.labelled(label, screen.say(step.words)))
+    _print_command(screen, step.command, indent=2)
 
 
 def _with_one_reason(results: Iterable[CheckResult]) -> Iterator[tuple[CheckResult, ...]]:
@@ -221,6 +231,12 @@ def _print(screen: _Screen, *parts: str | tuple[str, str | Style]) -> None:
 def _print_below(screen: _Screen, shown: RenderableType) -> None:
     """Print indented, below the line of its check."""
     _render(screen, Padding(shown, (0, 0, 0, 6)))
+
+
+def _print_command(screen: _Screen, command: str, *, indent: int) -> None:
+    """Print a command on one line of any length, so that it can be copied; nothing for ""."""
+    if command:
+        screen.console.print(Text(" " * indent + words.plain(command)), soft_wrap=True)
 
 
 def _render(screen: _Screen, shown: RenderableType) -> None:
@@ -245,6 +261,8 @@ def _result(screen: _Screen, result: CheckResult, others: int, most: int = MOST_
     found = words.findings(result)
     for finding in found[:most]:
         _print_below(screen, _finding(screen, result, finding))
+        if finding.level is not Level.NOTE:
+            _print_command(screen, finding.command, indent=COMMAND_COLUMN)
     hidden = max(len(found) - most, 0)
     unshown = plural(
         "{n} more finding: --verbose", "{n} more findings: --verbose", hidden, n=hidden

@@ -32,6 +32,7 @@ class FindingView:
 
     rows: tuple[tuple[str, str], ...]
     fix: str
+    command: str
     rule: Rule | None
     evidence: str
 
@@ -85,7 +86,10 @@ def page(report: Report) -> dict[str, object]:
         "verdict": report.verdict.value,
         "simulated": label,
         "headline": _short(headline),
-        "next_step": _short(words.next_step(report)),
+        "next_steps": [
+            words.Step(words=_short(step.words), command=words.plain(step.command))
+            for step in words.next_steps(report)
+        ],
         "asked": words.plain(report.asked),
         "counted": words.counted(report),
         "stages": tuple(_stages(report)),
@@ -143,8 +147,13 @@ def _finding(result: CheckResult, finding: Finding) -> FindingView:
         json.dumps(dict(finding.evidence), indent=1, ensure_ascii=False) if finding.evidence else ""
     )
     rows = tuple((name, _short(text)) for name, text in words.rows(finding))
-    fix, rule = _short(finding.fix), words.rule(result, finding)
-    return FindingView(rows=rows, fix=fix, rule=rule, evidence=_short(evidence))
+    return FindingView(
+        rows=rows,
+        fix=_short(finding.fix),
+        command=words.plain(finding.command),
+        rule=words.rule(result, finding),
+        evidence=_short(evidence),
+    )
 
 
 def _stages(report: Report) -> Iterator[StageView]:

@@ -6,14 +6,16 @@ import re
 import shlex
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from healthcheck.contract import Rule
+from healthcheck.core.commands import in_folder
 from healthcheck.core.records import (
     RECORDING,
     SIMULATOR,
+    UNCOMMITTED_CHANGES,
     UNJUDGED,
     UNWEIGHED,
     CheckResult,
@@ -41,12 +43,8 @@ _MODES = {"isolated": msg("isolated"), "confined": msg("confined"), "unconfined"
 COUNTED = {**BY_TONE, "open": msg("unsettled")}
 COUNTED_FIRST = ("pass", "warn", "open", "skip", "fail", "error")
 MOST_TASK = 40
+COMMIT_THE_REPAIR = "git commit -am 'Repair the submission'"
 _PLACE = re.compile(r"[^\s:]+:\d+")
-_PROGRAMS = "(?:chmod|git|iconv|mv|rm|sed|tr)"
-_COMMAND = re.compile(rf"(?:cd (?:(?! && ).)+ && )?{_PROGRAMS} (?:(?!, ).)+")
-_BEGINS_WITH_COMMAND = re.compile(rf"{_PROGRAMS} ")
-_ENDS_IN_COMMAND = re.compile(rf".*: {_PROGRAMS} [^`]+")
-"""A repair in words with a command for the author's shell at its end."""
 ORDER = (Level.FAIL, Level.UNSETTLED, Level.WARN, Level.NOTE)
 
 
@@ -110,41 +108,42 @@ def place(finding: Finding) -> str:
 
 def fix(result: CheckResult) -> str:
     """The repairs, most severe first."""
-    return plain(
-        joined("\n", dict.fromkeys(finding.fix for finding in findings(result) if finding.fix))
-    )
+    return plain(joined("\n", dict.fromkeys(filter(None, map(repair, findings(result))))))
 
 
-def is_command(repair: str) -> bool:
-    """Whether a repair is a command to paste as it stands; a repair in words may quote one."""
-    return bool(_COMMAND.fullmatch(repair))
+def repair(finding: Finding) -> str:
+    """The repair in one line: words, and the command behind them; "" if the finding has none."""
+    return in_one_line(finding.fix, finding.command)
 
 
-def in_folder(repair: str, folder: str) -> str:
-    """A repair whose commands run in a folder; `folder` is "" for the current directory."""
-    if folder and _BEGINS_WITH_COMMAND.match(repair):
-        return msg("cd {folder} && {command}", folder=shlex.quote(folder), command=repair)
-    if folder and _ENDS_IN_COMMAND.fullmatch(repair):
-        return msg("in the folder {folder}, {repair}", folder=folder, repair=repair)
-    return repair
+def in_one_line(words: str, command: str) -> str:
+    """Words and their command, either of which may be "", in one line."""
+    if words and command:
+        return msg("{label}: {text}", label=words, text=command)
+    return words or command
 
 
-def commit_command(folder: str) -> str:
-    """The command that commits all changes of the repository in a folder; "" is the current directory."""
-    return f"git -C {shlex.quote(folder)} commit -a" if folder else "git commit -a"
+def with_commands_in(
+    results: Iterable[CheckResult], folder: str, weights: str = ""
+) -> tuple[CheckResult, ...]:
+    """The results, with commands that can be pasted outside of the folder in which they run.
 
+    The folder is that of the repository or, for the checks of the weights, that of the weights.
+    """
 
-def with_commands_in(results: Iterable[CheckResult], folder: str) -> tuple[CheckResult, ...]:
-    """The results, with repairs whose commands run in a folder."""
-    return tuple(
-        replace(
+    def placed(result: CheckResult) -> CheckResult:
+        place = weights if result.stage == Stage.WEIGHTS else folder
+        commands = (in_folder(finding.command, place) for finding in result.findings)
+        return replace(
             result,
-            findings=tuple(
-                replace(finding, fix=in_folder(finding.fix, folder)) for finding in result.findings
-            ),
+            findings=tuple(map(_with_command, result.findings, commands)),
         )
-        for result in results
-    )
+
+    return tuple(map(placed, results))
+
+
+def _with_command(finding: Finding, command: str) -> Finding:
+    return replace(finding, command=command) if command != finding.command else finding
 
 
 def duration(seconds: float) -> str:
@@ -317,7 +316,7 @@ def _headline(report: Report) -> str:
         verdict = verdict_of(report.results, stopped=report.stopped)
         once = _headline(replace(report, verdict=verdict, uncommitted=""))
         return msg(
-            "not ready: {uncommitted}; once the repair is committed: {once}",
+            "not ready: {uncommitted}. With it: {once}",
             uncommitted=report.uncommitted,
             once=once,
         )
@@ -388,8 +387,27 @@ def _ready(report: Report) -> str:
     return said + (msg("; skipped on request: {listed}", listed=_listed(waived)) if waived else "")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Something to do: words, a shell command, or a command with words that introduce it."""
+
+    words: str = ""
+    command: str = ""
+
+
 def next_step(report: Report) -> str:
-    """The single next step."""
+    """What to do next, in one line."""
+    first, *more = (in_one_line(step.words, step.command) for step in next_steps(report))
+    return reduce(
+        lambda said, again: msg("{repair}; then {again}", repair=said, again=again), more, first
+    )
+
+
+def next_steps(report: Report) -> tuple[Step, ...]:
+    """What to do next: one step, or a repair and what follows it."""
+    uncommitted = _uncommitted_changes(report.results)
+    if uncommitted:
+        return (Step(words=uncommitted.fix, command=uncommitted.command), _again(report))
     grave = [
         each
         for wanted in (Outcome.FAIL, Outcome.ERROR)
@@ -397,68 +415,107 @@ def next_step(report: Report) -> str:
         if each.outcome is wanted
     ]
     if report.uncommitted and not grave:
-        return msg("commit the repair: {command}", command=commit_command(report.folder))
+        commit = in_folder(COMMIT_THE_REPAIR, report.folder)
+        return (Step(words=msg("commit the repair"), command=commit), _again(report))
     if not grave and report.stopped == UNWEIGHED:
-        return _with_weights(report)
+        return (Step(command=_with_weights(report)),)
     for result in grave or (each for each in report.results if not each.settled):
-        return _placed_fix(result) or _first_line(detail(result))
-    if report.verdict is Verdict.READY:
-        return _when_ready(report)
+        return (_repair_of(result) or Step(words=_first_line(detail(result))),)
+    return tuple(_when_ready(report)) if report.verdict is Verdict.READY else (_once_more(report),)
+
+
+def _once_more(report: Report) -> Step:
+    """How to repeat a run that has no answer."""
     if report.provenance.get(RECORDING):
-        return msg("record that machine again: npu-adapter runner --save machine.json")
-    return msg("run it again")
+        again = msg("record that machine again")
+        return Step(words=again, command="npu-adapter runner --save machine.json")
+    return Step(words=msg("run it again"))
+
+
+def _uncommitted_changes(results: Iterable[CheckResult]) -> Finding | None:
+    """The finding that the judged commit is not what the author sees; any other repair may be made already."""
+    found = (finding for result in results for finding in result.findings)
+    return next((each for each in found if UNCOMMITTED_CHANGES in each.evidence), None)
 
 
 def _with_weights(report: Report) -> str:
-    """How to verify what a run without weights left out."""
+    """The command that also verifies what a run without weights left out."""
     repository = shlex.quote(plain(str(report.provenance.get("repository") or ".")))
-    return msg("npu-adapter verify {repository} --weights DIR", repository=repository)
+    return f"{shlex.join(report.program)} verify {repository} --weights DIR"
 
 
-def _when_ready(report: Report) -> str:
+def _when_ready(report: Report) -> Iterator[Step]:
+    """The most important repair of a warning, and what comes after it."""
     subject = report.subject
     if report.provenance.get("server") == SIMULATOR:
-        return msg(
-            "before you submit, verify it with its own engine and weights: this endpoint was simulated"
+        yield Step(
+            words=msg(
+                "before you submit, verify it with its own engine and weights: this endpoint was simulated"
+            )
         )
+        return
     warned = [
         result
         for result in report.results
         if result.outcome is Outcome.WARN and not is_summary(result)
     ]
-    repair = next(filter(None, map(_placed_fix, warned)), "")
+    warned.sort(key=lambda result: result.stage == Stage.REPO)  # the launch matters first
+    repair = next(filter(None, map(_repair_of, warned)), None)
     if repair and subject == SUBMISSION:
-        return msg("{repair}; then {again}", repair=repair, again=_verified_again(report))
+        yield repair
+        yield _again(report)
+        return
+    last = Step(words=subject.use)
     if report.asked != subject.whole and subject.after_a_part:
-        return subject.after_a_part
-    last = subject.use
-    if report.provenance.get(RECORDING):
-        last = msg("run npu-adapter runner on that machine before you use it")
+        last = Step(words=subject.after_a_part, command=_through_every_stage(report))
+    elif report.provenance.get(RECORDING):
+        last = Step(words=msg("run npu-adapter runner on that machine before you use it"))
     if repair:
-        return msg("{repair}; then {again}", repair=repair, again=last)
-    read = plural("read the warning", "read the {n} warnings", len(warned), n=len(warned))
-    return msg("{read}, then {last}", read=read, last=last) if warned else last
+        yield repair
+    elif warned and last.words != subject.after_a_part:
+        read = plural("read the warning", "read the {n} warnings", len(warned), n=len(warned))
+        last = replace(last, words=msg("{read}, then {last}", read=read, last=last.words))
+    yield last
 
 
-def _verified_again(report: Report) -> str:
+def _again(report: Report) -> Step:
     """How to verify a repaired repository, before it is submitted."""
+    command = _command(report, without=("--fix",))
+    return Step(
+        words=msg("verify it again") if command else msg("verify it again and submit it"),
+        command=command,
+    )
+
+
+def _through_every_stage(report: Report) -> str:
+    """The command of this run without its limits; "" if it had no weights of which a server could start."""
+    command = _command(report, without=("--fix", "--until", "--staged"))
+    return command if re.search(r" --weights[ =]", command) else ""
+
+
+def _command(report: Report, *, without: tuple[str, ...]) -> str:
+    """The command of this run without some options; "" if it is unknown or contains a secret."""
     command = report.provenance.get("command")
     if not isinstance(command, list) or REMOVED in str(command):
-        return msg("verify it again and submit it")
-    return msg("verify it again: {command}", command=shlex.join(map(str, command)))
+        return ""
+    kept, words = list(report.program), iter(map(str, command[1:]))
+    for word in words:
+        option = word.partition("=")[0]
+        if option not in without:
+            kept.append(word)
+        elif option == "--until" and "=" not in word:
+            next(words, "")
+    return plain(shlex.join(kept))
 
 
-def _placed_fix(result: CheckResult) -> str:
-    """The first line of the most severe repair, one in words after its file and line; "" without a repair."""
+def _repair_of(result: CheckResult) -> Step | None:
+    """The most severe repair, its words after their file and line; None without a repair."""
     for finding in findings(result):
-        if finding.fix:
-            where = "" if _has_place(finding) or is_command(finding.fix) else finding.where
-            return _first_line(
-                plain(
-                    msg("{label}: {text}", label=where, text=finding.fix) if where else finding.fix
-                )
-            )
-    return ""
+        if finding.fix or finding.command:
+            where = "" if _has_place(finding) or finding.command else finding.where
+            words = msg("{label}: {text}", label=where, text=finding.fix) if where else finding.fix
+            return Step(words=_first_line(plain(words)), command=finding.command)
+    return None
 
 
 def _has_place(finding: Finding) -> bool:

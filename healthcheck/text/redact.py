@@ -12,9 +12,11 @@ from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from healthcheck.text.messages import Message
+from healthcheck.text.messages import Message, mapped, msg
 from healthcheck.text.secret_shapes import REMOVED, TOKEN, without_shapes
 
+HIDDEN = "…"
+"""Stands for a secret in the words of a repair, where "removed" reads like the text of a file."""
 Value = TypeVar("Value")
 Redact = Callable[[str], str]
 
@@ -54,7 +56,7 @@ _BARE = re.compile(
 _TELLING_BEGINNING = 80
 """Characters of a value that decide whether it is a secret, so that a long value after many names stays cheap."""
 _NOTHING = re.compile(
-    r"(?i)(?:removed|value|none|null|nil|true|false|undefined|-?\d{1,2}(?:\.\d+)?|\*+|%\w*%)?|[<$].*"
+    r"(?i)(?:removed|value|none|null|nil|true|false|undefined|-?\d{1,2}(?:\.\d+)?|\*+|…|%\w*%)?|[<$].*"
 )
 """Values that are never secrets, whatever the name: nothing, a small number, a reference, a placeholder."""
 _LIKELY = re.compile(r"(?=\S*\d)[\w.=~+/-]{8,}")
@@ -77,6 +79,28 @@ def beginning(text: str, limit: int) -> str:
 def without_secrets(text: str) -> str:
     """The text with "removed" in place of each value that has the shape, or the name, of a secret."""
     return _keeping_messages(text, _without_secrets)
+
+
+def with_hidden_values(text: str, redact: Redact) -> str:
+    """The redacted words of a repair, with a remark if a value is hidden."""
+    shown = redact(text)
+    if shown == text:
+        return text
+    return msg("{repair} (… is a hidden value)", repair=_marked(shown, text))
+
+
+def with_hidden_values_of_lines(text: str, redact: Redact) -> str:
+    """The redacted lines of files."""
+    shown = redact(text).split("\n")
+    lines = text.split("\n")
+    if len(lines) != len(shown):
+        return "\n".join(shown)
+    return "\n".join(_marked(line, own) for line, own in zip(shown, lines, strict=True))
+
+
+def _marked(shown: str, text: str) -> str:
+    """The redacted text with another mark, unless the text itself contains the word of the first."""
+    return shown if REMOVED in text else mapped(shown, lambda part: part.replace(REMOVED, HIDDEN))
 
 
 def _keeping_messages(text: str, redact: Redact) -> str:

@@ -6,6 +6,7 @@ import datetime as dt
 import hashlib
 import os
 import platform
+import shutil
 import sys
 import time
 from collections.abc import Iterable
@@ -22,6 +23,7 @@ if TYPE_CHECKING:  # the probe alone needs neither stage, and their imports take
     from healthcheck.stages.service.records import Launch
     from healthcheck.stages.weights.facts import Weights
 
+PROGRAM, PACKAGE = "npu-adapter", "healthcheck"
 TAIL_LINES, MOST_CHARACTERS = 30, 400
 
 
@@ -52,10 +54,21 @@ def kit() -> dict[str, JsonValue]:
         "cores": os.cpu_count(),
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
         "npu_devices": len([*Path("/dev").glob("davinci[0-9]*")]),
-        "command": list[JsonValue](redacted(["npu-adapter", *sys.argv[1:]], without_secrets)),
+        "command": list[JsonValue](redacted([PROGRAM, *sys.argv[1:]], without_secrets)),
         **_service(contract.service()),
         "at": dt.datetime.now(tz=dt.timezone.utc).isoformat(timespec="seconds"),
     }
+
+
+def program() -> tuple[str, ...]:
+    """The kit as it was started, for a shell in the same directory: a name, a path, or Python with a module."""
+    path = Path(sys.argv[0])
+    if path.name == "__main__.py" and path.parent.name == PACKAGE:
+        return (*sys.orig_argv[: len(sys.orig_argv) - len(sys.argv) + 1],)
+    found = shutil.which(PROGRAM)
+    if path.name != PROGRAM or (found and os.path.realpath(found) == os.path.realpath(path)):
+        return (PROGRAM,)
+    return (str(path),)
 
 
 def _service(judging: Service) -> dict[str, JsonValue]:

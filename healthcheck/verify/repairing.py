@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from healthcheck.core.stages import Stage
-from healthcheck.report.words import with_commands_in
 from healthcheck.verify import weighing
 from healthcheck.verify.fix import (
     Proposal,
@@ -32,12 +31,7 @@ class Repairing(Verification):
     def left_alone(self, made: tuple[str, ...] = ()) -> tuple[str, ...]:
         """The findings without a repair, in words; `made` are the checks that are repaired."""
         open_ = (result for result in self._run.ledger.results if result.id not in made)
-        return left_alone(with_commands_in(open_, self._run.folder()), self._changed)
-
-    @property
-    def folder(self) -> str:
-        """The repository, as the author named it; "" if it is the current directory."""
-        return self._run.folder()
+        return left_alone(open_, self._changed)
 
     def already_made(self, weights: Path) -> tuple[str, ...]:
         """The checks that the uncommitted changes of the working copy repair; call `proposal` first."""

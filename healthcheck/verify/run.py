@@ -206,6 +206,12 @@ class Run:
         here = bool(asked.url) or asked.root.expanduser().resolve() == Path.cwd()
         return "" if here else str(asked.root)
 
+    def weights_folder(self) -> str:
+        """The weights, as the author named them; "" without weights."""
+        asked = self.request
+        has_none = asked.weights is None or asked.stands_in or asked.ahead
+        return "" if has_none else str(asked.weights)
+
     def report(self) -> Report:
         """The report on the results so far. Their secrets were removed when they were recorded."""
         results = self.ledger.results
@@ -219,9 +225,12 @@ class Run:
             uncommitted=self.uncommitted,
             scope=self._scope(),
             folder=self.folder(),
+            program=provenance.program(),
         )
         frame = redacted(frame, self._redact)
-        return replace(frame, results=words.with_commands_in(results, frame.folder))
+        return replace(
+            frame, results=words.with_commands_in(results, frame.folder, self.weights_folder())
+        )
 
     def _asked(self) -> str:
         """The requested stages, in words."""

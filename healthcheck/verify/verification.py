@@ -23,7 +23,7 @@ from healthcheck.text.messages import msg
 from healthcheck.verify import ran
 from healthcheck.verify.run import TASKS, Request, Run
 
-UNCOMMITTED = msg("repaired in the working copy; not committed yet")
+UNCOMMITTED = msg("the repair is not committed")
 
 
 class Verification:
@@ -54,7 +54,12 @@ class Verification:
         except KeyboardInterrupt:
             self._run.stopped = self._run.stopped or msg("interrupted")
         self._run.stopped = self._run.stopped or asked.ends_early
-        return self._run.report()
+        report = self._run.report()
+        if not self._changed:
+            return report
+        from healthcheck.verify import working_copy  # noqa: PLC0415 - most runs are about a clean working copy
+
+        return working_copy.with_remarks(report, self._run.ledger, asked.root, self._changed)
 
     def _submission(self, weights: Path) -> None:
         """Verify a repository and its weights, stage by stage."""

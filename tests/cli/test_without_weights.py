@@ -98,10 +98,10 @@ def test_a_command_of_a_repair_works_from_where_verify_was_run(tmp_path: Path) -
     words = ("verify", "my repo", "--until", "repo", "--json", "-")
     done = ran(*words, cwd=tmp_path)
     report = json.loads(done.stdout)
-    assert report["next_step"].startswith("cd 'my repo' && git mv"), report["next_step"]
-    command = report["next_step"].partition(", ")[0]
+    (command,) = report["next_commands"]
+    assert command == "(cd 'my repo' && git mv scripts/deploy.sh deploy.sh)"
     subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
     assert (root / "deploy.sh").is_file()
     git(root, "reset", "-q", "--hard")
     here = json.loads(ran("verify", ".", "--until", "repo", "--json", "-", cwd=root).stdout)
-    assert here["next_step"].startswith("git mv")
+    assert here["next_commands"] == ["git mv scripts/deploy.sh deploy.sh"]

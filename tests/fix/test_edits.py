@@ -184,7 +184,7 @@ def test_the_diff_is_one_that_git_applies(tmp_path: Path):
         ([edit(1, "\r"), edit(2, "\r")], "end the lines of deploy.sh in LF"),
         ([edit(1, "\ufeff")], "remove the byte order mark from deploy.sh"),
         ([edit(2, "a \\  ", "a \\")], "remove the spaces after the last backslash of these lines of deploy.sh: 2"),
-        ([Edit(file=NAME, line=0, executable=True)], "make deploy.sh executable: chmod +x deploy.sh"),
+        ([Edit(file=NAME, line=0, executable=True)], "make deploy.sh executable"),
         ([], ""),
     ],
 )  # fmt: skip

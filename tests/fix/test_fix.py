@@ -163,8 +163,7 @@ def test_what_is_left_alone_is_said() -> None:
     )
     without = replace(result("plan/served-name"), findings=(fail(expected="", seen="", fix=""),))
     assert left_alone([by_hand, without, result("plan/host", Outcome.PASS)]) == (
-        "repair plan/port by hand: write --port 8000",
-        "repair plan/served-name by hand: npu-adapter explain plan/served-name shows how",
+        "to repair by hand, as described below: plan/port, plan/served-name",
     )
 
 

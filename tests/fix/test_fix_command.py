@@ -16,7 +16,7 @@ from tests.weights.folders import model
 
 WEIGHTS = Path(__file__).parents[2] / "examples" / "simulated_engine" / "weights"
 SCRIPT = '#!/bin/sh\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8001\n'
-LATER = "not ready: repaired in the working copy; not committed yet; once the repair is committed: ready"
+LATER = "not ready: the repair is not committed. With it: ready"
 
 
 @pytest.fixture
@@ -43,16 +43,18 @@ def test_a_repair_is_no_pass_before_it_is_committed_and_one_afterwards(root: Pat
     assert "repaired for plan/port" in said
     assert LATER in said
     assert report["verdict"] == "not-ready"
-    assert report["next_step"] == f"commit the repair: git -C {root} commit -a"
+    commit, again = report["next_commands"]
+    assert commit == f"(cd {root} && git commit -am 'Repair the submission')"
+    assert "--fix" not in again
 
     status, said, report = verify(root, "--fix", "--quiet")
     assert status == 1
-    assert "already repaired in the working copy for plan/port: commit it (git commit -a)" in said
+    assert "already repaired in the working copy for plan/port" in said
     assert "not repaired" not in said
     assert LATER in said
-    assert report["next_step"] == f"commit the repair: git -C {root} commit -a"
+    assert report["next_commands"] == [commit, again]
 
-    git(root, "commit", "-qam", "repaired")
+    subprocess.run(("sh", "-c", commit), cwd=root.parent, check=True)
     status, said, report = verify(root, "--fix", "--quiet")
     assert status == 0
     assert "repaired" not in said
@@ -88,11 +90,10 @@ def test_line_ends_of_the_folder_alone_are_left_with_the_command_that_repairs_th
     done = ran(root, "--fix", "--quiet")
     assert done.returncode == 0
     (line,) = [
-        line
-        for line in done.stdout.splitlines()
-        if line.startswith("repair repo/deploy-sh-syntax by hand: ")
+        line for line in done.stdout.splitlines() if line.startswith("repo/deploy-sh-syntax: ")
     ]
-    subprocess.run(("sh", "-c", line.rpartition("by hand: ")[2]), cwd=root, check=True)
+    repair = line.rpartition("in LF: ")[2]
+    subprocess.run(("sh", "-c", repair), cwd=root, check=True)
     assert (root / "deploy.sh").read_bytes() == right
     assert ran(root, "--fix", "--quiet").stderr == "nothing to repair\n"
 

@@ -36,8 +36,8 @@ def apply(root: Path, found: Finding) -> None:
     """Do by machine what the repair tells the author to do."""
     fix, (file, _, line) = str(found.fix), found.where.partition(":")
     path, number = root / file, int(line or 1)
-    if fix.startswith("git add"):
-        subprocess.run(["bash", "-c", fix], cwd=root, check=True, env=_AUTHOR)
+    if found.command:
+        subprocess.run(["bash", "-c", found.command], cwd=root, check=True, env=_AUTHOR)
         return
     lines = path.read_text().splitlines()
     at = number - 1

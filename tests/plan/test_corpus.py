@@ -16,6 +16,7 @@ import pytest
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import Outcome
+from healthcheck.report.words import repair
 from healthcheck.sandbox import box
 from healthcheck.sandbox.job import Limits, Mode
 from healthcheck.stages.plan import facts
@@ -129,7 +130,8 @@ def test_a_script_gets_the_findings_that_it_is_about(
     assert {id_: found.fired.get(id_) for id_ in case.expected} == dict(case.expected), story
     assert case.says in found.findings()
     assert (
-        any(case.fix in f.fix for r in found.results.values() for f in r.findings) or not case.fix
+        any(case.fix in repair(f) for r in found.results.values() for f in r.findings)
+        or not case.fix
     )
 
 

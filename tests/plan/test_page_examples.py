@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.report import words
 from healthcheck.verify import catalogue
 from tests.plan.corpus import case
 from tests.support.daily import every
@@ -40,7 +39,7 @@ def test_a_check_objects_to_its_example_and_not_to_the_repaired_one(
     wrong_case = case("wrong", f"#!/bin/bash\n{wrong}", files=COMMITTED_BEFORE.get(page.id))
     _, before = judged(write(wrong_case, tmp_path / "wrong"), weights)
     assert before[page.id].findings, before["plan/starts-server"]
-    commands = [found.fix for found in before[page.id].findings if words.is_command(found.fix)]
+    commands = [found.command for found in before[page.id].findings if found.command]
     if commands:
         subprocess.run(["sh", "-ec", "\n".join(commands)], cwd=tmp_path / "wrong", check=True)
         _, repaired = judged(tmp_path / "wrong", weights)

@@ -49,7 +49,7 @@ def test_elsewhere_is_found_and_the_fix_moves_it(tmp_path: Path, files: dict[str
     assert result.outcome is Outcome.FAIL
     assert words in result.findings[0].seen
     assert "root" in (result.rule.sentence if result.rule else "")
-    apply_fix(root, result.findings[0].fix.partition(", and make")[0])
+    apply_fix(root, result.findings[0].command)
     assert verdict(root, PRESENT).outcome is Outcome.PASS
 
 
@@ -65,7 +65,7 @@ def test_not_committed_and_ignored(tmp_path: Path):
     result = verdict(root, PRESENT)
     assert "not in commit" in result.findings[0].seen
     assert ".gitignore names it" in result.findings[0].seen
-    apply_fix(root, result.findings[0].fix)
+    apply_fix(root, result.findings[0].command)
     assert verdict(root, PRESENT).outcome is Outcome.PASS
 
 
@@ -73,7 +73,7 @@ def test_a_folder_and_an_empty_file(tmp_path: Path):
     root = repository(tmp_path / "a", {"deploy.sh/run.sh": GOOD_SCRIPT})
     result = verdict(root, PRESENT)
     assert result.findings[0].seen == "deploy.sh is a folder"
-    apply_fix(root, result.findings[0].fix)
+    apply_fix(root, result.findings[0].command)
     assert verdict(root, PRESENT).outcome is Outcome.PASS
     assert (
         verdict(folder(tmp_path / "b", {"deploy.sh": "\n"}), PRESENT).findings[0].seen
@@ -97,7 +97,7 @@ def test_the_file_behind_a_link_is_the_one_that_gets_the_executable_bit(tmp_path
     git(root, "add", ".")
     git(root, "commit", "-qm", "a link")
     (finding,) = verdict(root, SYNTAX).findings
-    subprocess.run(("bash", "-c", finding.fix), cwd=root, check=True, capture_output=True)
+    subprocess.run(("bash", "-c", finding.command), cwd=root, check=True, capture_output=True)
     assert verdict(root, SYNTAX).outcome is Outcome.PASS
 
 
@@ -301,7 +301,7 @@ def test_the_fix_for_bash_under_sh_leaves_nothing_to_repair(tmp_path: Path, line
 @pytest.mark.parametrize("name", ["crlf", "a byte order mark", "a blank after a backslash"])
 def test_the_fix_is_a_command_that_works(tmp_path: Path, name: str):
     root = folder(tmp_path / name.replace(" ", "-"), {"deploy.sh": WRONG[name][0]})
-    subprocess.run(("bash", "-c", verdict(root, SYNTAX).findings[0].fix), cwd=root, check=True)
+    subprocess.run(("bash", "-c", verdict(root, SYNTAX).findings[0].command), cwd=root, check=True)
     assert verdict(root, SYNTAX).outcome is Outcome.PASS
 
 
@@ -322,7 +322,7 @@ def test_the_fix_of_a_commit_is_committed_and_leaves_nothing_to_commit(tmp_path:
     git(root, "config", "user.email", "author@example.org")
     git(root, "commit", "-qam", "broken", "--allow-empty")
     (finding,) = verdict(root, SYNTAX).findings
-    subprocess.run(("bash", "-c", finding.fix), cwd=root, check=True, capture_output=True)
+    subprocess.run(("bash", "-c", finding.command), cwd=root, check=True, capture_output=True)
     assert verdict(root, SYNTAX).outcome is Outcome.PASS
     assert verdict(root, COMMITTED).outcome is Outcome.PASS
 

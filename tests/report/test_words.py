@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from healthcheck.core.check import fail, note, unsettled, warn
+from healthcheck.core.commands import in_folder
 from healthcheck.core.records import (
     SIMULATOR,
+    UNCOMMITTED_CHANGES,
     CheckResult,
     Finding,
     Level,
@@ -17,7 +19,7 @@ from healthcheck.core.records import (
     verdict_of,
 )
 from healthcheck.core.stages import SUBMISSION, Stage, Subject
-from healthcheck.report import words
+from healthcheck.report import terminal, words
 from healthcheck.report.lines import brief
 
 
@@ -106,19 +108,94 @@ def test_a_ready_verdict_with_a_warning_has_its_repair_and_the_command() -> None
 
 
 @pytest.mark.parametrize(
-    ("repair", "folder", "shown"),
+    ("command", "folder", "shown"),
     [
         ("git mv a b", "", "git mv a b"),
-        ("git mv a b", "my repo", "cd 'my repo' && git mv a b"),
-        ("chmod +x a && git add a", "r", "cd r && chmod +x a && git add a"),
-        ("make a executable: chmod +x a", "r", "in the folder r, make a executable: chmod +x a"),
-        ("in a:3 remove `: rm -rf b`", "r", "in a:3 remove `: rm -rf b`"),
-        ("pass --port 8000", "r", "pass --port 8000"),
+        ("git mv a b", "my repo", "(cd 'my repo' && git mv a b)"),
+        ("chmod +x a && git add a", "r", "(cd r && chmod +x a && git add a)"),
+        ("", "r", ""),
     ],
 )
-def test_a_command_runs_in_the_repository(repair: str, folder: str, shown: str) -> None:
-    assert words.in_folder(repair, folder) == shown
-    assert words.is_command(shown) == words.is_command(repair)
+def test_a_command_runs_in_the_repository(command: str, folder: str, shown: str) -> None:
+    assert in_folder(command, folder) == shown
+
+
+def test_a_command_for_the_weights_runs_in_their_folder() -> None:
+    found = fail(expected="a", seen="b", fix="c", command="mv x y")
+    of_repo, of_weights = (
+        replace(FAILED, stage=stage, findings=(found,)) for stage in (Stage.REPO, Stage.WEIGHTS)
+    )
+    placed = words.with_commands_in((of_repo, of_weights), "r", "/w")
+    assert [each.findings[0].command for each in placed] == [
+        "(cd r && mv x y)",
+        "(cd /w && mv x y)",
+    ]
+
+
+COMMAND = ["npu-adapter", "verify", "r", "--weights", "w w", "--until", "weights", "--npus", "8"]
+AGAIN = "npu-adapter verify r --weights 'w w' --until weights --npus 8"
+
+
+def report_on(*results: CheckResult, **fields: object) -> Report:
+    given = {"asked": "repo to weights", "provenance": {"command": COMMAND}} | fields
+    uncommitted = str(given.get("uncommitted", ""))
+    return Report(verdict=verdict_of(results, uncommitted=uncommitted), results=results, **given)
+
+
+def test_uncommitted_changes_are_committed_before_anything_else() -> None:
+    changed = warn(
+        expected="a",
+        seen="b",
+        fix="commit the changes",
+        command="git commit -am x",
+        evidence={UNCOMMITTED_CHANGES: ["deploy.sh"]},
+    )
+    committed = replace(WARNED, id="repo/committed", stage=Stage.REPO, findings=(changed,))
+    steps = words.next_steps(report_on(FAILED, committed))
+    assert [step.command for step in steps] == ["git commit -am x", AGAIN]
+    assert "--port 8000" not in words.next_step(report_on(FAILED, committed))
+
+
+def test_a_repair_of_the_kit_is_committed_without_an_editor_and_verified_again() -> None:
+    fixed = report_on(
+        PASSED, uncommitted="x", folder="r", provenance={"command": [*COMMAND, "--fix"]}
+    )
+    commit, again = (step.command for step in words.next_steps(fixed))
+    assert commit == "(cd r && git commit -am 'Repair the submission')"
+    assert again == AGAIN
+
+
+def test_the_last_step_before_the_submission_has_its_command() -> None:
+    (step,) = words.next_steps(report_on(PASSED))
+    assert step.command == "npu-adapter verify r --weights 'w w' --npus 8"
+    short = report_on(PASSED, provenance={"command": [*COMMAND[:5], "--until=weights"]})
+    assert words.next_steps(short)[0].command == "npu-adapter verify r --weights 'w w'"
+    without = report_on(PASSED, provenance={"command": ["npu-adapter", "verify", "r"]})
+    assert words.next_steps(without)[0].command == ""
+
+
+def test_a_command_names_the_kit_as_it_was_called() -> None:
+    (step,) = words.next_steps(report_on(PASSED, program=("python3", "-m", "healthcheck")))
+    assert step.command.startswith("python3 -m healthcheck verify r ")
+
+
+def test_a_warning_about_the_launch_comes_before_one_about_files() -> None:
+    of_files = replace(
+        WARNED, id="repo/x", stage=Stage.REPO, findings=(warn(expected="a", seen="b", fix="d"),)
+    )
+    first, _ = words.next_steps(report_on(of_files, WARNED))
+    assert first.words == "c"
+
+
+def test_commands_are_on_lines_of_their_own_in_any_width(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    command = f"git commit -m '{'x ' * 40}'"
+    found = fail(expected="a", seen="b", fix="commit it, or run it with sh", command=command)
+    terminal.show(report_on(replace(FAILED, findings=(found,))))
+    printed = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert printed.count(command) == 2
 
 
 @pytest.mark.parametrize(
@@ -127,7 +204,6 @@ def test_a_command_runs_in_the_repository(repair: str, folder: str, shown: str) 
         "in deploy.sh:7 remove `--port 8001`",
         "insert below line 6 of deploy.sh: `set -e`",
         "remove line 7 of deploy.sh: it has a secret",
-        "git add deploy.sh",
     ],
 )
 def test_the_next_step_has_its_place_once(repair: str) -> None:

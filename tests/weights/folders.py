@@ -11,6 +11,7 @@ from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import CheckResult, Outcome
 from healthcheck.engines import known
+from healthcheck.report.words import repair
 from healthcheck.sandbox.job import EndedBy
 from healthcheck.stages.plan.records import (
     Api,
@@ -183,4 +184,6 @@ def findings(results: dict[str, CheckResult]) -> dict[str, str]:
 
 def said(results: dict[str, CheckResult], id: str) -> str:
     """Everything that a check said, in one text."""
-    return "\n".join(f"{f.expected} | {f.seen} | {f.fix} | {f.where}" for f in results[id].findings)
+    return "\n".join(
+        f"{f.expected} | {f.seen} | {repair(f)} | {f.where}" for f in results[id].findings
+    )

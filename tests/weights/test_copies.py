@@ -44,8 +44,8 @@ def test_the_repair_renames_the_copy(
 ) -> None:
     folder = renamed(change(sharded(tmp_path / "w")), name)
     (found,) = judge(folder)[CHECK].findings
-    assert found.fix == f"mv -- '{name}' '{SECOND}'"
-    subprocess.run(["bash", "-c", str(found.fix)], cwd=folder, check=True)
+    assert found.command == f"mv -- '{name}' '{SECOND}'"
+    subprocess.run(["bash", "-c", found.command], cwd=folder, check=True)
     assert findings(judge(folder)) == {}
 
 
@@ -59,9 +59,9 @@ def test_what_is_not_there_has_to_be_downloaded(tmp_path: Path) -> None:
     (folder / "model-00003-of-00003.safetensors").unlink()
     words = said(judge(folder), CHECK)
     assert (
-        f"mv -- 'it'\\''s a copy.safetensors' '{SECOND}'; then download model-00003-of-00003.safetensors"
-        in words
-    )
+        "rename the files, and download model-00003-of-00003.safetensors: "
+        f"mv -- 'it'\\''s a copy.safetensors' '{SECOND}'"
+    ) in words
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,7 @@ def _finding(finding: FindingDocument) -> Finding:
         expected=said["expected"],
         seen=said["seen"],
         fix=said["fix"],
+        command=plain(finding.command),
         where=said["where"],
         evidence=finding.data,
         edits=finding.edits,

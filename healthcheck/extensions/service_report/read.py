@@ -19,7 +19,7 @@ from healthcheck.extensions.service_report.reading import Reading, read_tasks
 from healthcheck.extensions.service_report.remarks import remarks
 from healthcheck.extensions.service_report.task import tasks_of
 from healthcheck.report import terminal
-from healthcheck.report.words import plain, sentence
+from healthcheck.report.words import plain, repair, sentence
 from healthcheck.stages.probe.aisbench.client_results import printed
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.stages.probe.statistics.summary import accuracy_name
@@ -180,7 +180,7 @@ def _percent(estimate: Estimate) -> str:
 
 def _said(remark: Finding) -> str:
     return (
-        msg("{said}. {fix}", said=sentence(remark), fix=remark.fix)
+        msg("{said}. {fix}", said=sentence(remark), fix=repair(remark))
         if remark.fix
         else sentence(remark)
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from healthcheck import contract
+from healthcheck.core.commands import Commanded
 from healthcheck.engines.base import EVERYWHERE
 from healthcheck.stages.plan.dry_run.stubs import programs
 from healthcheck.stages.plan.foreign_programs import BASH_ONLY, CHANGES_USER, surroundings
@@ -183,11 +184,14 @@ def _module(complaint: Complaint) -> _Need:
 
 
 def _permission(plan: LaunchPlan, complaint: Complaint) -> _Need:
-    path = shlex.quote(path_in_repository(plan, complaint.name))
-    chmod = msg("chmod +x {shipped} && git update-index --chmod=+x {shipped}", shipped=path)
+    file = path_in_repository(plan, complaint.name)
+    path, message = shlex.quote(file), shlex.quote(f"Make {file} executable")
     return _Need(
         msg("permission for {name}", name=complaint.name),
-        msg("{chmod}, commit, or run it with sh", chmod=chmod),
+        Commanded(
+            msg("make {file} executable (or run it with sh)", file=file),
+            f"chmod +x {path} && git update-index --chmod=+x {path} && git commit -m {message}",
+        ),
     )
 
 

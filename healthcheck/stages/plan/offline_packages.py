@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from healthcheck.core.check import note, unsettled, warn
+from healthcheck.core.commands import Commanded, command_of, words_of
 from healthcheck.core.records import Finding
 from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.records import LaunchPlan, RecordedCommand
@@ -90,8 +91,14 @@ def findings(plan: LaunchPlan) -> Iterator[Finding]:
             continue
         unknown = msg("{reason}, unless the service's image has it, which is unknown", reason=seen)
         if deploy_sh.ends_on_failure(plan.script, each.where):
-            later = msg("{fix}; or {settled_later}", fix=fix, settled_later=SETTLED_LATER)
-            yield unsettled(expected=_EXPECTED, seen=unknown, fix=later, where=each.where)
+            later = msg("{fix}; or {settled_later}", fix=words_of(fix), settled_later=SETTLED_LATER)
+            yield unsettled(
+                expected=_EXPECTED,
+                seen=unknown,
+                fix=later,
+                command=command_of(fix),
+                where=each.where,
+            )
         else:
             yield note(unknown, where=each.where)
 
@@ -123,9 +130,8 @@ def repair(plan: LaunchPlan, of: Unfound) -> str:
         for each in plan.unshipped
     ):
         return commit
-    download = (
-        f"pip download -d {shlex.quote(folder)} {shlex.join(of.packages[:_MOST_NAMES])} && {commit}"
-    )
-    return msg(
-        "on a machine with the service's architecture and Python: {command}", command=download
+    packages = shlex.join(of.packages[:_MOST_NAMES])
+    return Commanded(
+        msg("download the wheels on a machine with the service's architecture and Python"),
+        f"pip download -d {shlex.quote(folder)} {packages} && {commit.command}",
     )

@@ -92,6 +92,11 @@ def propose(repairs: Sequence[Repair], files: Mapping[str, bytes]) -> Proposal:
     return Proposal(repairs=tuple(made), changes=tuple(changes))
 
 
+def fits(edit: Edit, data: bytes) -> bool:
+    """Whether a file with these bytes has the old text of an edit at its place."""
+    return _span({edit.file: data}, edit) is not None
+
+
 def diff(changes: Sequence[Change]) -> str:
     """All changes as one unified diff; a carriage return shows as ␍, a byte order mark as ␏.
 

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from healthcheck import contract
 from healthcheck.core.edits import in_words
 from healthcheck.core.ledger import Ledger
-from healthcheck.core.records import CheckResult, Edit, Finding, Level, Outcome
+from healthcheck.core.records import CheckResult, Edit, Level, Outcome
 from healthcheck.stages.repo.facts import Submission
 from healthcheck.stages.repo.tree import read_inside
-from healthcheck.text.messages import joined, msg
+from healthcheck.text.messages import msg
 from healthcheck.verify.fix.edits import MAX_FILE_BYTES, Repair
 
 _COMMITTED = "repo/committed"
@@ -60,15 +60,26 @@ def is_wrong(result: CheckResult) -> bool:
 
 
 def left_alone(results: Iterable[CheckResult], changed: Collection[str] = ()) -> tuple[str, ...]:
-    """The wrong results without a repair, in words, with what to do by hand.
+    """Why wrong results were not repaired, in words; the report says what to do by hand.
 
     `changed` are the paths whose working copy differs from the commit.
     """
-    return tuple(
-        _not_repaired(result, changed)
-        for result in results
-        if is_wrong(result) and not _sums_up(result)
-    )
+    wrong = [result for result in results if is_wrong(result) and not _sums_up(result)]
+    blocked = {result.id: path for result in wrong if (path := _changed_file(result, changed))}
+    by_hand = [result.id for result in wrong if result.id not in blocked]
+    words = [
+        msg(
+            "{id} was not repaired: {path} has uncommitted changes; commit or stash them first",
+            id=id_,
+            path=path,
+        )
+        for id_, path in blocked.items()
+    ]
+    if by_hand:
+        words.append(
+            msg("to repair by hand, as described below: {checks}", checks=", ".join(by_hand))
+        )
+    return tuple(words)
 
 
 def repairable(results: Iterable[CheckResult]) -> tuple[str, ...]:
@@ -82,27 +93,9 @@ def already_made(committed: Iterable[CheckResult], copy: Iterable[CheckResult]) 
     return tuple(check for check in repairable(committed) if check in passed)
 
 
-def _not_repaired(result: CheckResult, changed: Collection[str]) -> str:
-    id_ = result.id
-    path = next((edit.file for edit in _edits(result) if edit.file in changed), "")
-    if path:
-        return msg(
-            "{id} was not repaired: {path} has uncommitted changes; commit or stash them first",
-            id=id_,
-            path=path,
-        )
-    by_hand = [finding.fix for finding in _by_gravity(result) if finding.fix]
-    if by_hand:
-        return msg(
-            "repair {id} by hand: {by_hand}",
-            id=id_,
-            by_hand=joined("; ", dict.fromkeys(by_hand)),
-        )
-    return msg("repair {id} by hand: npu-adapter explain {id} shows how", id=id_)
-
-
-def _by_gravity(result: CheckResult) -> list[Finding]:
-    return sorted(result.findings, key=lambda finding: finding.level is not Level.FAIL)
+def _changed_file(result: CheckResult, changed: Collection[str]) -> str:
+    """A file with uncommitted changes that the repair would edit; "" if there is none."""
+    return next((edit.file for edit in _edits(result) if edit.file in changed), "")
 
 
 def _edits(result: CheckResult) -> Iterator[Edit]:

@@ -108,7 +108,7 @@ def test_a_trial_that_was_not_recorded_is_skipped_and_leaves_the_verdict_open(re
     skipped = {name for name, outcome in outcomes(found).items() if outcome == "skip"}
     assert {"torch-npu", "compute", "hccl", "hccl-pairs", "soak"} <= skipped
     assert "the recording does not have this trial" in printed
-    assert "Next: record that machine again: npu-adapter runner --save machine.json" in " ".join(
+    assert "Next: record that machine again npu-adapter runner --save machine.json" in " ".join(
         printed.split()
     )
 

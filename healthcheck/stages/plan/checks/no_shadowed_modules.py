@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import posixpath
+import shlex
 from collections.abc import Sequence
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, warn
+from healthcheck.core.commands import Commanded
 from healthcheck.core.records import Finding
 from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.records import LaunchPlan
@@ -78,12 +80,10 @@ def _finding(words: Sequence[str]) -> Finding:
     return warn(expected=_EXPECTED, seen=seen, fix=_rename(name, file), where=file)
 
 
-def _rename(name: str, file: str) -> str:
+def _rename(name: str, file: str) -> Commanded:
     place = file.removesuffix("/__init__.py")
     new = posixpath.join(posixpath.dirname(place), f"own_{posixpath.basename(place)}")
-    return msg(
-        "rename it, and write own_{module} where your files import it: git mv {old} {new}",
-        module=name,
-        old=place,
-        new=new,
+    return Commanded(
+        msg("rename it, and write own_{module} where your files import it", module=name),
+        f"git mv {shlex.quote(place)} {shlex.quote(new)}",
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, note, unsettled, warn
+from healthcheck.core.commands import command_of, words_of
 from healthcheck.core.records import Finding
 from healthcheck.sandbox.job import EndedBy, Mode
 from healthcheck.stages.plan import offline_packages, requested
@@ -116,11 +117,12 @@ def _never(plan: LaunchPlan) -> Finding:
     if cause.open_because:
         seen = joined("; ", (ended, cause.open_because))
         fix = (
-            msg("{fix}; or {settled_later}", fix=cause.fix, settled_later=SETTLED_LATER)
+            msg("{fix}; or {settled_later}", fix=words_of(cause.fix), settled_later=SETTLED_LATER)
             if cause.fix
             else SETTLED_LATER
         )
-        return unsettled(expected=_EXPECTED, seen=seen, fix=fix, where=where)
+        command = command_of(cause.fix)
+        return unsettled(expected=_EXPECTED, seen=seen, fix=fix, command=command, where=where)
     if cause.told:
         status = run.exit_status
         ended = msg(

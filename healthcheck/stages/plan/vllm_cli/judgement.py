@@ -51,16 +51,20 @@ _ROPE = msg(
     """write --hf-overrides '{"rope_parameters": {…}}', with "rope_theta" as in config.json among the others"""
 )
 """All of them: transformers 5 keeps none of the model's own."""
+_NOT_NEEDED = {
+    "--swap-space": msg("vLLM no longer has swap space"),
+    "--disable-log-requests": msg("requests are not logged by default"),
+    "--device": msg("the platform is found by itself"),
+    "--enable-reasoning": msg("--reasoning-parser alone is enough"),
+}
+"""Options to remove, with the reason."""
 GONE = (
     dict.fromkeys(_REMOVED, msg("remove it"))
     | _NESTED
     | dict.fromkeys(("--rope-scaling", "--rope-theta"), _ROPE)
+    | {name: msg("remove it: {reason}", reason=reason) for name, reason in _NOT_NEEDED.items()}
     | {
-        "--swap-space": msg("remove it: vLLM no longer has swap space"),
-        "--disable-log-requests": msg("remove it: requests are not logged by default"),
         "--task": msg("remove it for a chat model; --runner and --convert replace it"),
-        "--device": msg("remove it: the platform is found by itself"),
-        "--enable-reasoning": msg("remove it: --reasoning-parser alone is enough"),
         "--worker-use-ray": msg("write --distributed-executor-backend ray"),
         "--max-seq-len-to-capture": msg("write --max-cudagraph-capture-size, or remove it"),
         "--max-context-len-to-capture": msg("write --max-cudagraph-capture-size, or remove it"),
@@ -314,7 +318,7 @@ def _finding(problem: Problem, launch: _Launch, takers: list[str], doubt: str) -
     if edits:
         where, fix = (
             f"{edits[0].file}:{line_of_first_word(edits[0])}",
-            _with_reason(edits, problem, gone),
+            _with_reason(edits, problem),
         )
     return say(
         expected=problem.expected, seen=seen, fix=fix, where=where, evidence=evidence, edits=edits
@@ -369,12 +373,10 @@ def _as_keys(base: str, arguments: Arguments, server: ServerCommand) -> tuple[Ed
     return made
 
 
-def _with_reason(made: tuple[Edit, ...], problem: Problem, gone: str) -> str:
-    """The edits in words, with the reason for which an option is gone."""
-    words = in_words(made)
-    if gone and ":" in gone and _base(problem) not in _BECAME_KEYS:
-        return msg("{edit} ({flag}: {gone})", edit=words, flag=problem.flag, gone=gone)
-    return words
+def _with_reason(made: tuple[Edit, ...], problem: Problem) -> str:
+    """The edits in words, with the reason for which an option is not needed."""
+    words, reason = in_words(made), _NOT_NEEDED.get(_base(problem))
+    return msg("{edit} ({reason})", edit=words, reason=reason) if reason else words
 
 
 def _replacement(problem: Problem, server: ServerCommand) -> str:

@@ -6,6 +6,7 @@ import shlex
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, note, warn
+from healthcheck.core.records import UNCOMMITTED_CHANGES, JsonValue
 from healthcheck.stages.repo.facts import Submission, Uncommitted
 from healthcheck.text.messages import msg, plural
 
@@ -43,8 +44,12 @@ def committed(submission: Submission) -> Findings:
             "{value}; the files of the folder were verified instead",
             value=submission.uncommitted.value,
         )
-        fix = msg('git add -A && git commit -m "First version"')
-        yield warn(expected=msg("a commit, which the service clones"), seen=seen, fix=fix)
+        yield warn(
+            expected=msg("a commit, which the service clones"),
+            seen=seen,
+            fix=msg("commit the files"),
+            command="git add -A && git commit -m 'First version'",
+        )
     elif submission.uncommitted:
         yield note(
             msg("{value}: its files were verified as they are", value=submission.uncommitted.value)
@@ -55,23 +60,30 @@ def committed(submission: Submission) -> Findings:
             commit=submission.commit[:12],
         )
         seen = msg("changed, not committed: {some}", some=_some(submission.changed))
-        fix = msg("git commit -a, or git stash changes that are not for the service")
-        yield warn(expected=expected, seen=seen, fix=fix)
+        yield warn(
+            expected=expected,
+            seen=seen,
+            fix=msg("commit the changes (or undo those that are not for the service)"),
+            command=f"git commit -am {shlex.quote(_commit_message(submission.changed))}",
+            evidence=_not_judged(submission),
+        )
     for path, size in submission.large[:MAX_NAMED]:
         seen = msg("{path} has {size} MB", path=path, size=size // 10**6)
-        fix = msg("git rm --cached {path}, and put data with the weights", path=shlex.quote(path))
+        fix = msg("put data with the weights, and remove it from the repository")
+        command = (
+            f"git rm --cached {shlex.quote(path)} && git commit -m {shlex.quote(f'Remove {path}')}"
+        )
         yield warn(
             expected=msg("a commit of code, which is quick to clone"),
             seen=seen,
             fix=fix,
+            command=command,
             where=path,
         )
     name, needed = contract.ENTRY_POINT, _named_in_deploy_sh(submission)
     if needed:
-        force, paths = (
-            "-f " if set(needed) & set(submission.ignored) else "",
-            shlex.join(needed[:MAX_NAMED]),
-        )
+        force = "-f " if set(needed) & set(submission.ignored) else ""
+        added = needed[:MAX_NAMED]
         seen = plural(
             "{name} uses {paths}, which is in your folder but not in the commit",
             "{name} uses {paths}, which are in your folder but not in the commit",
@@ -79,12 +91,24 @@ def committed(submission: Submission) -> Findings:
             name=name,
             paths=_some(needed),
         )
-        fix = msg("git add {value}{needed} && git commit", value=force, needed=paths)
+        message = f"Add {added[0]}" if len(added) == 1 else f"Add files that {name} uses"
         yield warn(
             expected=msg("every file that {name} names in the commit", name=name),
             seen=seen,
-            fix=fix,
+            fix=msg("commit what {name} uses", name=name),
+            command=f"git add {force}{shlex.join(added)} && git commit -m {shlex.quote(message)}",
         )
+
+
+def _not_judged(submission: Submission) -> dict[str, JsonValue]:
+    """The changes that were not judged; none if the changes of the working copy were included."""
+    if submission.pending:
+        return {}
+    return {UNCOMMITTED_CHANGES: list[JsonValue](submission.changed[:MAX_NAMED])}
+
+
+def _commit_message(changed: tuple[str, ...]) -> str:
+    return f"Change {changed[0]}" if len(changed) == 1 else f"Change {len(changed)} files"
 
 
 def _named_in_deploy_sh(submission: Submission) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import shlex
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail
+from healthcheck.core.commands import Commanded
 from healthcheck.stages.repo.facts import Kind, Submission
 from healthcheck.text.messages import msg
 
@@ -43,6 +44,7 @@ def deploy_sh_present(submission: Submission) -> Findings:
     expected: str = msg("a file {name} at the root of the repository", name=name)
     link, data = repr(submission.deploy_sh_link), submission.deploy_sh or b""
     where, rule = "", None
+    fix: str
     if kind is Kind.MISSING:
         expected, seen, fix, where = _missing(submission, expected)
     elif kind is Kind.FOLDER:
@@ -52,25 +54,18 @@ def deploy_sh_present(submission: Submission) -> Findings:
             if path.startswith(f"{name}/") and path.endswith(".sh")
         )
         moved = next((shlex.quote(f"scripts/{path.partition('/')[2]}") for path in inside), "")
-        move = (
-            msg("git mv {name} scripts && git mv {rest} {name}", name=name, rest=moved)
-            if moved
-            else ""
-        )
-        seen, fix = (
-            msg("{name} is a folder", name=name),
-            move or msg("replace the folder with a script {name}", name=name),
-        )
+        seen = msg("{name} is a folder", name=name)
+        fix = msg("replace the folder with a script {name}", name=name)
+        if moved:
+            command = f"git mv {name} scripts && git mv {moved} {name}"
+            fix = Commanded(msg("move the folder, and its script to the root"), command)
     elif kind is Kind.LINK_OUT:
         seen = msg(
             "{name} is a link to {deploy_sh_link}, which the repository does not hold",
             name=name,
             deploy_sh_link=link,
         )
-        fix = msg(
-            "rm {name}, copy the script itself to {name}, and commit it: git add {name} && git commit",
-            name=name,
-        )
+        fix = msg("replace the link with a copy of the script, and commit {name}", name=name)
     elif kind is Kind.OTHER:
         seen, fix = (
             msg("{name} is not a regular file", name=name),
@@ -85,9 +80,9 @@ def deploy_sh_present(submission: Submission) -> Findings:
         seen = msg(
             "{name} is a Git LFS pointer: a clone without Git LFS gets these three lines", name=name
         )
-        fix = msg(
-            "remove it from the patterns in .gitattributes, then: git add --renormalize {name} && git commit",
-            name=name,
+        fix = Commanded(
+            msg("remove it from the patterns in .gitattributes, then commit it as a file"),
+            f"git add --renormalize {name} && git commit -am 'Store {name} without Git LFS'",
         )
     else:
         return
@@ -108,31 +103,26 @@ def _missing(submission: Submission, expected: str) -> tuple[str, str, str, str]
             name=name,
             commit=submission.commit[:12],
         )
-        fix = msg(
-            'git add {value}{name} && git commit -m "Add {name}"',
-            value="-f " if ignored else "",
-            name=name,
+        force = "-f " if ignored else ""
+        fix = Commanded(
+            msg("commit {file}", file=name), f"git add {force}{name} && git commit -m 'Add {name}'"
         )
         seen = msg("{seen}: .gitignore names it", seen=seen) if ignored else seen
         return msg("{expected}, committed", expected=expected), seen, fix, ""
     if submission.deploy_sh_elsewhere:
         found, *others = submission.deploy_sh_elsewhere
         more = msg(" (and {more} more of that name)", more=len(others)) if others else ""
-        move = msg(
-            "{move} {found} {name}",
-            move=msg("git mv") if submission.commit else "mv",
-            found=shlex.quote(found),
-            name=name,
-        )
+        move = "git mv" if submission.commit else "mv"
+        moving: str = msg("move it to the root")
+        if "/" in found:
+            moving = msg("move it to the root, and make its relative paths start from there")
         seen = msg("{found}{value}, but no {name} at the root", found=found, value=more, name=name)
-        fix = move + (
-            msg(", and make its relative paths start from the root") if "/" in found else ""
-        )
+        fix = Commanded(moving, f"{move} {shlex.quote(found)} {name}")
         return expected, seen, fix, found
     seen = msg("no {name} among {paths} files", name=name, paths=len(submission.paths))
     launch = contract.LAUNCH
-    fix = msg(
+    write = msg(
         "`npu-adapter new` makes a repository with one; or write a script that ends in: {launch}",
         launch=launch,
     )
-    return expected, seen, fix, ""
+    return expected, seen, write, ""

@@ -148,23 +148,24 @@ def _text(submission: Submission, data: bytes) -> _Text:
 
 def _bytes(data: bytes) -> Findings:
     line, name = 1, contract.ENTRY_POINT
+    fix: str
     if data.startswith(WIDE_MARKS) or (b"\0" in data and data.count(b"\0") > len(data) // 4):
         expected = msg("a script in UTF-8 without byte order mark")
         seen = msg(
             "{name} is UTF-16: it begins with the bytes {bytes}", name=name, bytes=data[:4].hex(" ")
         )
-        fix: str = msg(
-            "iconv -f UTF-16 -t UTF-8 {name} > d && mv d {name} && chmod +x {name}", name=name
-        )
+        fix = msg("write {name} in UTF-8", name=name)
+        command = f"iconv -f UTF-16 -t UTF-8 {name} > d && mv d {name} && chmod +x {name}"
     elif b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         expected, seen = (
             msg("a text file"),
             msg("{name} has a NUL byte: it is binary, or damaged", name=name),
         )
-        fix = msg("write it as a text file")
+        fix, command = msg("write it as a text file"), ""
     elif data.startswith(BOM):
-        expected, fix = msg("“#!” as the first two bytes"), f"sed -i '1s/^\\xef\\xbb\\xbf//' {name}"
+        expected, fix = msg("“#!” as the first two bytes"), ""
+        command = f"sed -i '1s/^\\xef\\xbb\\xbf//' {name}"
         seen = msg(
             "a byte order mark (ef bb bf) before them: the kernel finds no interpreter, and a shell runs the "
             "first line as a command"
@@ -176,7 +177,9 @@ def _bytes(data: bytes) -> Findings:
         if data.startswith(BOM) and b"\0" not in data
         else ()
     )
-    yield fail(expected=expected, seen=seen, fix=fix, where=f"{name}:{line}", edits=edits)
+    yield fail(
+        expected=expected, seen=seen, fix=fix, command=command, where=f"{name}:{line}", edits=edits
+    )
 
 
 def _line_ends(text: _Text) -> Findings:
@@ -188,19 +191,20 @@ def _line_ends(text: _Text) -> Findings:
     say, expected, line = fail, msg("lines that end in LF"), 1
     if b"\r" in data and b"\n" not in data:
         seen = msg("lines that end in a single carriage return: a shell reads one line")
-        fix = f"tr '\\r' '\\n' < {name} > d && mv d {name} && chmod +x {name}"
+        command = f"tr '\\r' '\\n' < {name} > d && mv d {name} && chmod +x {name}"
     elif harmful:
-        git = msg(" && git add {name} .gitattributes && git commit -m 'End lines in LF'", name=name)
-        line, fix = harmful[0], kept + (git if text.submission.commit else "")
+        git = f" && git add {name} .gitattributes && git commit -m 'End lines in LF'"
+        line, command = harmful[0], kept + (git if text.submission.commit else "")
         seen = msg(
             "{n} lines end in CRLF: the carriage return becomes part of the last word of each line, "
             "and “#!/bin/sh\\r” names no program",
             n=len(ending),
         )
     elif ending:
-        say, line, seen, fix = warn, ending[0], msg("comment lines that end in CRLF"), mended
+        say, line, command = warn, ending[0], mended
+        seen = msg("comment lines that end in CRLF")
     elif b"\r" not in data and text.submission.copy_has_crlf:
-        say, line, fix = warn, 0, kept
+        say, line, command = warn, 0, kept
         expected = msg("lines that end in LF, in the working copy and in the commit")
         seen = msg(
             "{name} has LF in the commit and CRLF in the working copy: a copied or mounted working copy "
@@ -215,7 +219,8 @@ def _line_ends(text: _Text) -> Findings:
     yield say(
         expected=expected,
         seen=seen,
-        fix=fix,
+        fix=msg("end the lines of {file} in LF", file=name),
+        command=command,
         where=text.where(line),
         edits=edits if len(edits) <= MAX_EDITED_LINES else (),
     )
@@ -286,22 +291,18 @@ def _mode(text: _Text) -> Findings:
     if mode is not None and not mode & 0o111:
         file = posixpath.normpath(text.submission.deploy_sh_link or name)
         path = shlex.quote(file)
-        chmod = msg("chmod +x {file}", file=path)
+        chmod = f"chmod +x {path}"
         # Both: a file system may lack the bit, and the next git commit -a would undo it in the index alone.
-        git = msg(
-            "git update-index --chmod=+x {file} && git commit -m 'Make {name} executable'",
-            file=path,
-            name=name,
-        )
+        git = f"git update-index --chmod=+x {path} && git commit -m 'Make {name} executable'"
         expected = msg("the executable bit, which ./deploy.sh needs")
-        fix = msg("{chmod} && {git}", chmod=chmod, git=git) if text.submission.commit else chmod
         edits = (
             () if text.submission.deploy_sh_link else (Edit(file=name, line=0, executable=True),)
         )
         yield warn(
             expected=expected,
             seen=msg("mode {mode:o}", mode=mode),
-            fix=fix,
+            fix=msg("make {file} executable", file=file),
+            command=f"{chmod} && {git}" if text.submission.commit else chmod,
             where=file,
             edits=edits,
         )
@@ -417,9 +418,13 @@ def _continuations(text: _Text) -> Findings:
             "a blank after it: {line}; the command ends there, without the lines below",
             line=text.quoted(line),
         )
-        fix = f"sed -i 's/\\\\[ \\t]*$/\\\\/' {contract.ENTRY_POINT}"
-        edits = tuple(_shortened(script, each) for each in behind)
-        yield tell(expected=expected, seen=seen, fix=fix, where=text.where(line), edits=edits)
+        yield tell(
+            expected=expected,
+            seen=seen,
+            command=f"sed -i 's/\\\\[ \\t]*$/\\\\/' {contract.ENTRY_POINT}",
+            where=text.where(line),
+            edits=tuple(_shortened(script, each) for each in behind),
+        )
         return
     before = ""
     above: Command | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import posixpath
+import shlex
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from itertools import islice
@@ -86,11 +87,14 @@ def _problems(submission: Submission) -> Iterator[Finding]:
             )
         if file.remark:
             seen = msg("{remark}: pip reads it, other installers do not", remark=file.remark)
-            fix = msg("iconv -f UTF-16 -t UTF-8 {path} > r && mv r {path}", path=file.path)
+            quoted = shlex.quote(file.path)
+            fix = msg("write {name} in UTF-8", name=file.path)
+            command = f"iconv -f UTF-16 -t UTF-8 {quoted} > r && mv r {quoted}"
             yield warn(
                 expected=msg("UTF-8, which every installer reads"),
                 seen=seen,
                 fix=fix,
+                command=command,
                 where=file.path,
             )
         for entry in file.entries:
@@ -106,9 +110,12 @@ def _absent(submission: Submission) -> Findings:
     meant = next((path for path in at_root if near and path.lower() == near[0]), "")
     if meant and meant.encode() not in (submission.deploy_sh or b""):
         seen = msg("{meant}, which is not installed", meant=meant)
-        fix = msg("git mv {meant} {name}", meant=meant, name=NAME)
         yield warn(
-            expected=msg("the name {name}, exactly", name=NAME), seen=seen, fix=fix, where=meant
+            expected=msg("the name {name}, exactly", name=NAME),
+            seen=seen,
+            fix=msg("rename it to {name}", name=NAME),
+            command=f"git mv {shlex.quote(meant)} {NAME}",
+            where=meant,
         )
     else:
         yield note(msg("there is no {name}, and it is optional", name=NAME))

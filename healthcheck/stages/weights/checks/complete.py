@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from healthcheck.core.check import At, Findings, fail, note, unsettled, warn
+from healthcheck.core.commands import Commanded
 from healthcheck.core.records import Finding
 from healthcheck.stages.weights import words
 from healthcheck.stages.weights.documents import Document, JsonObject, child
@@ -101,13 +102,16 @@ def _pointers(weights: Weights) -> Iterator[Finding]:
             gigabytes=gigabytes(sum(size or 0 for size in sizes.values())),
             needed=some(needed),
         )
-        fix = msg(
-            "git lfs install && git lfs pull in the weights repository, or download them with its own client"
+        fix = Commanded(
+            msg(
+                "pull them, if the folder is a clone; or download them with the client of their site"
+            ),
+            "git lfs install && git lfs pull",
         )
         yield At(shown(needed[0])).fail(expected=msg("the files themselves"), seen=seen, fix=fix)
     elif sizes:
         spare = msg("Git LFS pointers in place of {sizes}", sizes=some(list(sizes)))
-        pull = msg("git lfs pull, or delete what the model does not need")
+        pull = Commanded(msg("pull them, or delete what the model does not need"), "git lfs pull")
         yield warn(expected=msg("the files themselves"), seen=spare, fix=pull)
 
 
@@ -116,7 +120,9 @@ def _unusable(weights: Weights) -> Iterator[Finding]:
         name, needed = shown(entry.name), _needed(entry)
         if entry.problem.startswith("cannot be read"):
             report, where = unsettled if needed else warn, ""
-            fix = msg("make it readable: chmod a+r {name}", name=name)
+            fix: str = Commanded(msg("make it readable"), f"chmod a+r -- {_quoted(entry.name)}")
+            if not entry.name.isprintable():
+                fix = msg("make it readable")
         elif needed:
             report, where, fix = fail, name, msg("put the file itself there")
         else:
@@ -295,18 +301,17 @@ def _same(source: str, target: str) -> str:
 
 
 def _renaming(renamed: Mapping[str, str], missing: list[str]) -> str:
-    """The commands that give files the names of missing ones; the others have to be downloaded."""
+    """How to give files the names of missing ones; the others have to be downloaded."""
     if not renamed or not all(map(str.isprintable, (*renamed, *renamed.values()))):
         return msg("download the missing files")
     others = [name for name in missing if name not in renamed]
     moves = " && ".join(
         f"mv -- {_quoted(source)} {_quoted(target)}" for target, source in renamed.items()
     )
-    return (
-        msg("{moves}; then download {others}", moves=moves, others=some(others))
-        if others
-        else moves
-    )
+    words = msg("rename the files")
+    if others:
+        words = msg("rename the files, and download {others}", others=some(others))
+    return Commanded(words, moves)
 
 
 def _quoted(name: str) -> str:

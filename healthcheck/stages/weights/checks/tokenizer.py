@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from healthcheck import contract
 from healthcheck.ascend import stacks
 from healthcheck.core.check import At, Findings, NotApplicable, fail, note, unsettled, warn
+from healthcheck.core.commands import Commanded
 from healthcheck.core.records import Finding, JsonValue
 from healthcheck.errors import UsageError
 from healthcheck.stages.repo.facts import Submission
@@ -277,13 +278,14 @@ def _template_of(facts: WeightsFacts) -> str:
         return msg(
             "take the tokenizer files of the instruction-tuned model, or ship a template with --chat-template"
         )
-    folder = shlex.quote(str(facts.weights.folder.path))
     files = "chat_template.jinja tokenizer_config.json"
-    command = f"hf download {shlex.quote(repository)} {files} --local-dir {folder}"
-    return msg(
-        "copy the template of the original model (a file of these two is enough; if it is a base model, take its "
-        "instruction-tuned one): {command}",
-        command=command,
+    command = f"hf download {shlex.quote(repository)} {files} --local-dir ."
+    return Commanded(
+        msg(
+            "copy the template of the original model (a file of these two is enough; if it is a base model, "
+            "take its instruction-tuned one)"
+        ),
+        command,
     )
 
 
