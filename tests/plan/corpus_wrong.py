@@ -48,7 +48,7 @@ PORT: tuple[Case, ...] = (
         exec vllm serve "$MODEL_PATH" --port 8000 $MORE
         """),
         {"plan/flags": "fail"},
-        fix="remove the single quotes from the value of --compilation-config",
+        fix="""by `MORE='--compilation-config {"cudagraph_mode":"FULL_DECODE_ONLY"}'`""",
     ),
     case(
         "port-json",

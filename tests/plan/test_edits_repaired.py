@@ -109,6 +109,17 @@ CASES: tuple[tuple[Case, str, str], ...] = (
     ),
     (
         case(
+            "quotes-in-a-text-without-blanks",
+            bash("""
+                MORE="--seed 1 --compilation-config '{\\"mode\\":3}'"
+                exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000 $MORE
+                """),
+        ),
+        FLAGS,
+        "so vLLM gets '{",
+    ),
+    (
+        case(
             "json-in-a-text",
             bash("""
                 EXTRA_ARGS='--additional-config {"enable_cpu_binding": true} --compilation-config={"mode": 3}'

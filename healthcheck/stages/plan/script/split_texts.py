@@ -20,6 +20,8 @@ from healthcheck.stages.repo.shell import Node, Script
 
 _ESCAPED = re.compile(r"\\([\"\\$`])|\\\n")
 _DYNAMIC = re.compile(r"(?<!\\)[$`]")
+_NEEDS_ARRAY = re.compile(r"[\s*?\[']")
+"""Characters that do not reach a program unchanged through an unquoted variable, or not between single quotes."""
 _BLANK = re.compile(r"\s+")
 _OPTION = re.compile(r"(?:--?[\w.-]+=)?")
 _MOST_CHARACTERS = 4096
@@ -35,7 +37,7 @@ class SplitText:
         start, end: the arguments that came from it, as a slice of the command's.
         got: the first argument that is not what was meant.
         array: its assignment as an array.
-        edits: make the variable an array.
+        edits: make the variable an array, or remove the inner quotes.
     """
 
     name: str
@@ -71,7 +73,7 @@ def split_texts(text: str, argv: Sequence[str]) -> Iterator[SplitText]:
             end=start + len(got),
             got=_first_difference(got, meant),
             array=_array(node.name, meant),
-            edits=_as_array(script, node, _array(node.name, meant), uses),
+            edits=_repaired(script, node, meant, uses),
         )
 
 
@@ -167,13 +169,21 @@ def _array(name: str, meant: Sequence[str]) -> str:
     return f"{name}=({' '.join(shlex.quote(word) for word in meant)})"
 
 
-def _as_array(script: Script, node: Node, array: str, uses: Sequence[Node]) -> tuple[Edit, ...]:
-    """Make the variable an array, and each use one of all its elements; () if a use is not a plain `$NAME`."""
+def _repaired(
+    script: Script, node: Node, meant: Sequence[str], uses: Sequence[Node]
+) -> tuple[Edit, ...]:
+    """Make the variable an array, and each use one of all its elements; () if a use is not a plain `$NAME`.
+
+    If no argument has a blank, the text without the inner quotes is enough.
+    """
     text, file, name = script.text, contract.ENTRY_POINT, node.name
+    if not any(_NEEDS_ARRAY.search(word) for word in meant):
+        plain_text = f"{name}='{' '.join(meant)}'"
+        return (replaced(file, text, node.start, node.end, plain_text),)
     plain = {f"${name}", f"${{{name}}}"}
     if any(_written(use) not in plain or use.inside("variable_assignment") for use in uses):
         return ()
-    edits = [replaced(file, text, node.start, node.end, array)]
+    edits = [replaced(file, text, node.start, node.end, _array(name, meant))]
     for use in uses:
         all_words = f'"${{{name}[@]}}"' if _is_bare(use) else f"${{{name}[*]}}"
         edits.append(replaced(file, text, use.end - len(_written(use)), use.end, all_words))
