@@ -337,8 +337,9 @@ async def _decoded(bench: Bench, relation: Relation, prompt: Prompt, size: int) 
     if base.error or len(said) < size or len(base.positions) <= size:
         return None
     grown = replace(prompt, ids=prompt.ids + said)
-    other = bench.sound(grown, await bench.asker.read(grown, tokens=1))
+    other = await bench.asker.read(grown, tokens=1)
     if other.error:
+        bench.broken.append((grown.length, other.error))
         return None
     shell = bench.asker.shell
     first = (
