@@ -88,7 +88,7 @@ class Bench:
 
     def _spread(self, pool: Sequence[Prompt], count: int) -> list[Prompt]:
         """Some prompts of a pool, far from each other."""
-        step = next(step for step in (7, 11, 13) if len(pool) % step)
+        step = next((step for step in (7, 11, 13) if len(pool) % step), 1)
         return [pool[step * next(self._turn) % len(pool)] for _ in range(count)]
 
     def at(self, lengths: Sequence[int], rows: Sequence[int], pairs: int) -> Bench:

@@ -71,3 +71,9 @@ def test_a_refused_continuation_is_recorded_once_with_its_own_length() -> None:
     assert asyncio.run(pairs_of(one, 4)) == [None] * 4
     assert one.broken == [(24, "too long")] * 4
     assert one.leads == [pytest.approx(LEAD)] * 4
+
+
+@pytest.mark.parametrize("prompts", [1, 7, 77, 1001])
+def test_prompts_are_chosen_from_a_pool_of_any_size(prompts: int) -> None:
+    one = bench(prompts)
+    assert len({id(prompt) for prompt in one.prompts(prompts)}) == prompts
