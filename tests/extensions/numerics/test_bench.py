@@ -8,10 +8,11 @@ from typing import cast
 import pytest
 
 from healthcheck.extensions.numerics.asking import Asker
+from healthcheck.extensions.numerics.bench import Bench
 from healthcheck.extensions.numerics.dialect import Dialect
 from healthcheck.extensions.numerics.prompts import TokenSource
 from healthcheck.extensions.numerics.records import Pair, Position, Prompt, Reading
-from healthcheck.extensions.numerics.relations import Bench, decoded
+from healthcheck.extensions.numerics.relations import decoded
 from healthcheck.extensions.numerics.reproduction import Shell
 
 LEAD = 3.0
