@@ -12,8 +12,9 @@ from functools import partial
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import JsonValue
 from healthcheck.errors import UsageError
-from healthcheck.extensions.numerics import local, relations, sampler
+from healthcheck.extensions.numerics import batches, local, relations, sampler
 from healthcheck.extensions.numerics.asking import TRIAL, WAITS, Asker, find, tokens_of
+from healthcheck.extensions.numerics.bench import MORE, Bench
 from healthcheck.extensions.numerics.judgement import CROWDED, Cell, Judgement, cells
 from healthcheck.extensions.numerics.own_answers import own_answers
 from healthcheck.extensions.numerics.prompts import (
@@ -36,7 +37,7 @@ from healthcheck.extensions.numerics.records import (
     asked_by,
 )
 from healthcheck.extensions.numerics.reference import refuse_unlike, steps
-from healthcheck.extensions.numerics.relations import Bench, Kind, sized
+from healthcheck.extensions.numerics.relations import Kind, sized
 from healthcheck.text.messages import msg
 from healthcheck.wire.many import Connections
 
@@ -80,9 +81,7 @@ async def _measure(
         trial = await tokens_of(connections, server.model, TRIAL)
         if reference:
             refuse_unlike(reference, server, trial)
-        longest = min(
-            settings.longest_tokens, (server.context or 2048) - _TOKENS - relations.MORE - 1
-        )
+        longest = min(settings.longest_tokens, (server.context or 2048) - _TOKENS - MORE - 1)
         pieces = texts(settings.seed)
         source, usual = await _source(connections, server, pieces, settings.seed), lengths(longest)
         server = replace(server, takes_ids=isinstance(source, TokenSource))
@@ -135,12 +134,12 @@ async def _source(
 
 def kinds(server: Server, settings: NumericsSettings) -> Sequence[Kind]:
     """The measurements for this server, in order; AGAIN first, since it is the noise."""
-    sizes = sorted({*relations.BATCHES, settings.max_batch})
+    sizes = sorted({*batches.BATCHES, settings.max_batch})
     chosen = [
         Kind(relation=Relation.AGAIN, measure=relations.again),
         Kind(relation=Relation.AFTER_ABORT, measure=relations.after_abort),
-        *(sized(Relation.BATCH, size, relations.batch) for size in sizes),
-        sized(Relation.MIXED_LENGTHS, 8, relations.mixed_lengths),
+        *(sized(Relation.BATCH, size, batches.batch) for size in sizes),
+        sized(Relation.MIXED_LENGTHS, 8, batches.mixed_lengths),
         Kind(relation=Relation.WARM_PREFIX, measure=relations.warm_prefix),
         Kind(relation=Relation.SHARED_PREFIX, measure=relations.shared_prefix),
         sized(Relation.WHILE_DECODING, 4, relations.while_decoding),

@@ -13,8 +13,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from healthcheck.core.records import JsonValue
+from healthcheck.extensions.numerics.bench import Bench
 from healthcheck.extensions.numerics.records import Scored
-from healthcheck.extensions.numerics.relations import Bench
 from healthcheck.system import json_text
 from healthcheck.system.json_text import JsonError
 

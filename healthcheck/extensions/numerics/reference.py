@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from healthcheck.errors import UsageError
+from healthcheck.extensions.numerics.bench import Bench
 from healthcheck.extensions.numerics.distance import divergence
 from healthcheck.extensions.numerics.records import (
     NumericsRun,
@@ -21,7 +22,7 @@ from healthcheck.extensions.numerics.records import (
     TokenIds,
     asked_by,
 )
-from healthcheck.extensions.numerics.relations import Bench, token_ids
+from healthcheck.extensions.numerics.relations import token_ids
 from healthcheck.system import files, json_text
 from healthcheck.system.json_text import JsonError
 from healthcheck.text.messages import msg
@@ -108,7 +109,8 @@ async def steps(bench: Bench, reference: Reference, moved: Callable[..., None]) 
             here = said.positions[at]
         else:
             prompt = Prompt(ids=ids + before)
-            forced = bench.sound(prompt, await bench.asker.read(prompt, tokens=1))
+            forced = await bench.asker.read(prompt, tokens=1)
+            bench.record(prompt, forced)
             if forced.error:
                 continue
             here = forced.positions[0]

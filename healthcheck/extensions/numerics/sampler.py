@@ -17,10 +17,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
+from healthcheck.extensions.numerics.bench import MORE, Bench
 from healthcheck.extensions.numerics.distance import difference
 from healthcheck.extensions.numerics.judgement import FAULT, Judgement, cells
 from healthcheck.extensions.numerics.records import NumericsRun, Position, Prompt, Reading, Sample
-from healthcheck.extensions.numerics.relations import MORE, Bench
 
 ERROR = 0.001
 """The probability that an honest sampler is blamed, shared among two temperatures, three events, and repetition."""

@@ -22,8 +22,12 @@ from healthcheck.text.redact import redacted
 from healthcheck.text.secret_shapes import REMOVED
 
 MAX_CHARACTERS = 2 * 2**20
-"""Of all texts together, so that the file can be attached to an issue; a usual recording has 100 kB."""
+"""Characters of all texts together, without the lines that mark cut ones.
+
+The file must be small enough for an issue. Most recordings have about 100 kB.
+"""
 CUT = "(the recording is full: the rest was left out)"
+"""The last line of a text that was cut. An empty text would look like an output without any problems."""
 Answer = TypeVar("Answer")
 
 
@@ -118,25 +122,29 @@ class Recorder:
         return found
 
     def _keep(self, answers: dict[str, Answers], words: str, output: Output) -> None:
-        """Keep an output, and its earlier ones if it changed."""
+        """Keep an output, after the earlier outputs of the same query."""
         query = self._redact(words)
-        now = RecordedOutput(
+        latest = RecordedOutput(
             status=output.status,
             stdout=self._lines(output.stdout),
             stderr=self._lines(output.stderr),
             trouble=self._redact(str(output.trouble)),
         )
-        before = answers.get(query, ())
-        earlier = before if isinstance(before, tuple) else (before,)
-        answers[query] = (*earlier, now) if earlier else now
+        earlier = answers.get(query)
+        if earlier is None:
+            answers[query] = latest
+        elif isinstance(earlier, tuple):
+            answers[query] = (*earlier, latest)
+        else:
+            answers[query] = (earlier, latest)
 
     def _keep_record(self, answers: dict[str, Answer], query: str, answer: Answer) -> None:
         answers[self._redact(query)] = redacted(answer, self._redact)
 
     def _lines(self, text: str) -> tuple[str, ...]:
-        """The lines of a text without private data, as long as there is room in the file."""
+        """The lines of a text without private data, cut if the recording is full."""
         text = self._redact(text)
-        if len(text) > self._room:
-            text = f"{text[: self._room]}\n{CUT}"
-        self._room = max(0, self._room - len(text))
-        return tuple(text.split("\n")) if text else ()
+        kept = text[: self._room]
+        self._room -= len(kept)
+        lines = tuple(kept.split("\n")) if kept else ()
+        return lines if kept == text else (*lines, CUT)

@@ -44,7 +44,7 @@ class RecordedOutput:
 
 
 Answers = RecordedOutput | tuple[RecordedOutput, ...]
-"""The answer to a command; one for each time if it changed."""
+"""The answer to a command; a tuple with the answer of each time if it was repeated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

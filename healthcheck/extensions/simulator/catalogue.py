@@ -497,7 +497,7 @@ _ALL = (
         "never-repeats",
         "repeat",
         msg("every other completion has other log-probabilities"),
-        on_logits=kernels.never_repeats,
+        on_logits=kernels.random_requests_garble,
     ),
     _kernel(
         "streams-garble",

@@ -1,4 +1,20 @@
-"""Faults of kernels, wrong in one situation and honest in all others, and of samplers, which draw otherwise."""
+"""Faults of the logits, each in one situation, and faults of the sampler.
+
+A fault of the logits garbles them: it mixes them with the logits of another model. In every other situation the
+logits are right.
+
+| fault | its situation |
+|---|---|
+| prefix_cache_garbles | the cache holds a part of the prompt |
+| one_batch_size_garbles | a batch of one size |
+| one_row_garbles | one row of the batches of one size |
+| chunked_prefill_garbles | a long prompt arrives while other requests decode |
+| one_length_garbles | tokens decoded after a prompt of certain lengths |
+| decode_drifts | decoded tokens; they change by more than rounding, but keep the answer |
+| long_prompts_drift | the same, only after a long prompt |
+| random_requests_garble | every other request, at random |
+| streams_garble | the answer is a stream |
+"""
 
 from __future__ import annotations
 
@@ -9,22 +25,42 @@ from dataclasses import replace
 from healthcheck.extensions.simulator.draws import uniform
 from healthcheck.extensions.simulator.next_token import Choice, Step, logits
 
-LENGTHS = (64, 65)
-BATCH = 3
-BATCH_OF_ROW, ROW = 5, 3
-LONG_PROMPT = 128
-LONG_SEQUENCE = 300
-_DRIFT = 0.12
-_NEIGHBOURS = 3
-_STRUCK_SHARE = 0.5
-_PENALTY, _NOISE, _LOST = 1.5, 0.5, 0.3
+_GARBLED_BATCH = 3
+"""Requests in a batch that one_batch_size_garbles garbles."""
+_BATCH_OF_GARBLED_ROW = 5
+"""Requests in a batch of which one_row_garbles garbles a row."""
+_GARBLED_ROW = 3
+"""The place of that row, from 0: not the first and not the last."""
+_GARBLED_LENGTHS = (64, 65)
+"""Tokens of a prompt: a size of a captured graph, and one token more."""
+_CHUNKED_PROMPT = 128
+"""Tokens of a prompt; chunked_prefill_garbles only garbles longer ones."""
+_DECODING_NEIGHBOURS = 3
+"""Requests that decode meanwhile, at least; `npu-adapter numerics` has four of them."""
+_DRIFTING_PROMPT = 300
+"""Tokens of a prompt; long_prompts_drift only garbles longer ones."""
+_DRIFT_SHARE = 0.12
+"""Share of the other model's logits in a drift: more than rounding, too little for another answer."""
+_GARBLED_REQUESTS = 0.5
+"""Share of requests that random_requests_garble garbles."""
+_MIN_P = 0.5
+"""The least probability of a drawn token, as a share of the likeliest one's."""
+_REPETITION_PENALTY = 1.5
+"""Divisor of the logits of earlier tokens."""
+_NOISE_NATS = 0.5
+"""Standard deviation of the noise on each logit."""
+_MISSING_NATS = 0.3
+"""Nats by which wrong_normaliser reports each log-probability too low."""
 Logits = Sequence[float]
 
 
 def _garbled(
     situation: Callable[[Step], object], share: float = 1.0
 ) -> Callable[[Logits, Step], Logits]:
-    """Logits that in one situation are mixed with those of another model."""
+    """A fault that mixes logits with those of another model, if the situation is true.
+
+    `share` is that of the other model.
+    """
 
     def garble(values: Logits, step: Step) -> Logits:
         if not situation(step):
@@ -38,20 +74,19 @@ def _garbled(
 
 
 prefix_cache_garbles = _garbled(lambda step: step.cached)
-"""A prompt that is partly cached."""
-one_batch_size_garbles = _garbled(lambda step: step.batch == BATCH)
-one_row_garbles = _garbled(lambda step: step.batch == BATCH_OF_ROW and step.row == ROW)
-chunked_prefill_garbles = _garbled(
-    lambda step: step.decoding >= _NEIGHBOURS and step.prompt > LONG_PROMPT
+one_batch_size_garbles = _garbled(lambda step: step.batch == _GARBLED_BATCH)
+one_row_garbles = _garbled(
+    lambda step: step.batch == _BATCH_OF_GARBLED_ROW and step.row == _GARBLED_ROW
 )
-"""A long prompt that arrives while others decode."""
-one_length_garbles = _garbled(lambda step: step.decoded and step.prompt in LENGTHS)
-"""Tokens decoded after a prompt of one of these lengths."""
-decode_drifts = _garbled(lambda step: step.decoded, _DRIFT)
-"""Decoded tokens drift: more than by rounding, less than needed for another answer."""
-long_prompts_drift = _garbled(lambda step: step.decoded and step.prompt > LONG_SEQUENCE, _DRIFT)
-never_repeats = _garbled(lambda step: uniform(f"never/{step.request}") < _STRUCK_SHARE)
-"""Every other request, at random."""
+chunked_prefill_garbles = _garbled(
+    lambda step: step.decoding >= _DECODING_NEIGHBOURS and step.prompt > _CHUNKED_PROMPT
+)
+one_length_garbles = _garbled(lambda step: step.decoded and step.prompt in _GARBLED_LENGTHS)
+decode_drifts = _garbled(lambda step: step.decoded, _DRIFT_SHARE)
+long_prompts_drift = _garbled(
+    lambda step: step.decoded and step.prompt > _DRIFTING_PROMPT, _DRIFT_SHARE
+)
+random_requests_garble = _garbled(lambda step: uniform(f"never/{step.request}") < _GARBLED_REQUESTS)
 streams_garble = _garbled(lambda step: step.streamed)
 
 
@@ -73,8 +108,8 @@ def temperature_doubled(choice: Choice, _: Step) -> Choice:
 
 
 def min_p(choice: Choice, _: Step) -> Choice:
-    """Draw only what is at least half as likely as the likeliest."""
-    least = max(choice.logits) + choice.temperature * math.log(0.5)
+    """Draw only tokens that are at least half as likely as the likeliest one."""
+    least = max(choice.logits) + choice.temperature * math.log(_MIN_P)
     return replace(
         choice, logits=[value if value >= least else -math.inf for value in choice.logits]
     )
@@ -85,27 +120,29 @@ def repetition_penalty(choice: Choice, step: Step) -> Choice:
     return replace(
         choice,
         logits=[
-            value / _PENALTY if place in seen else value
-            for place, value in enumerate(choice.logits)
+            value / _REPETITION_PENALTY if token in seen else value
+            for token, value in enumerate(choice.logits)
         ],
     )
 
 
 def logit_noise(choice: Choice, step: Step) -> Choice:
-    """Noise of half a nat, which is not in what is told."""
+    """Add noise to the logits of the draw; the reported log-probabilities do not contain it."""
     key = f"noise/{step.request}/{step.row}/{step.decoded}"
     return replace(
         choice,
         logits=[
-            value + _NOISE * _normal(f"{key}/{place}") for place, value in enumerate(choice.logits)
+            value + _NOISE_NATS * _normal(f"{key}/{token}")
+            for token, value in enumerate(choice.logits)
         ],
     )
 
 
 def wrong_normaliser(choice: Choice, _: Step) -> Choice:
-    return replace(choice, told=[value - _LOST for value in choice.told])
+    return replace(choice, told=[value - _MISSING_NATS for value in choice.told])
 
 
 def _normal(key: str) -> float:
+    """A draw of the standard normal distribution, fixed by its key (Box-Muller transform)."""
     radius = math.sqrt(-2 * math.log(1 - uniform(key)))
     return radius * math.cos(2 * math.pi * uniform(key + "/angle"))

@@ -87,9 +87,9 @@ def test_a_server_that_rounds_as_its_weights_do_passes(weights: Callable[..., We
     assert result.outcome is Outcome.PASS
     assert "transformers 5.0, float32" in str(facts.provenance(run))
     shift = shift_of(run.steps, 0)
-    assert shift.times is not None
-    assert 0.5 < shift.times < 1.5
-    assert shift.kl.low <= shift.mean_kl <= shift.kl.high
+    assert shift.times_rounding is not None
+    assert 0.5 < shift.times_rounding < 1.5
+    assert shift.mean_kl_interval.low <= shift.mean_kl <= shift.mean_kl_interval.high
 
 
 @pytest.mark.process

@@ -18,7 +18,7 @@ from healthcheck.extensions.runner import children, examining, facts
 from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.private import redactor
 from healthcheck.extensions.runner.real import RealWholeMachine
-from healthcheck.extensions.runner.recorder import MAX_CHARACTERS, Recorder
+from healthcheck.extensions.runner.recorder import CUT, MAX_CHARACTERS, Recorder
 from healthcheck.extensions.runner.recording import (
     MAX_FILE_BYTES,
     NOT_RECORDED,
@@ -303,6 +303,39 @@ def test_a_recording_keeps_to_a_size(tmp_path):
     size = (tmp_path / "machine.json").stat().st_size
     assert MAX_CHARACTERS < size < 1.1 * MAX_CHARACTERS < MAX_FILE_BYTES
     assert "the recording is full" in (tmp_path / "machine.json").read_text()
+
+
+def test_a_full_recording_keeps_one_mark_of_each_further_text(monkeypatch):
+    monkeypatch.setattr("healthcheck.extensions.runner.recorder.MAX_CHARACTERS", 100)
+
+    class Talkative:
+        def run(self, *command, timeout_s=20.0):
+            return Output(status=0, stdout="x" * 60, stderr="")
+
+    recorder = Recorder(Talkative(), Wanted())
+    for number in range(4):
+        recorder.run("npu-smi", str(number))
+    outputs = list(recorder.recording.commands.values())
+    assert [output.stdout for output in outputs] == [("x" * 60,), ("x" * 40, CUT), (CUT,), (CUT,)]
+    assert [output.stderr for output in outputs] == [()] * 4
+
+
+def test_each_answer_to_a_repeated_query_is_kept():
+    class Counting:
+        def __init__(self):
+            self.times = 0
+
+        def run(self, *command, timeout_s=20.0):
+            self.times += 1
+            return Output(status=0, stdout=str(self.times))
+
+    recorder = Recorder(Counting(), Wanted())
+    recorder.run("npu-smi")
+    assert recorder.recording.commands["npu-smi"].stdout == ("1",)
+    recorder.run("npu-smi")
+    recorder.run("npu-smi")
+    answers = recorder.recording.commands["npu-smi"]
+    assert [answer.stdout for answer in answers] == [("1",), ("2",), ("3",)]
 
 
 @pytest.mark.parametrize(

@@ -67,13 +67,13 @@ def reference(run: NumericsRun) -> Findings:
         raise NotApplicable(msg("none of the reference's prompts could be asked here"))
     shift = shift_of(run.steps, run.settings.seed)
     seen = words(shift)
-    low, high = shift.kl.low, shift.kl.high
+    low, high = shift.mean_kl_interval.low, shift.mean_kl_interval.high
     limit = msg("a mean divergence below {same_kl:g} nats per token", same_kl=SAME_KL)
     if low > GARBAGE_KL:
         yield fail(expected=limit, seen=seen, fix=_LOOK)
     elif low > SAME_KL:
         yield warn(expected=limit, seen=seen, fix=_LOOK)
-    elif shift.times_interval and shift.times_interval.low > LIKE_ROUNDING:
+    elif shift.times_rounding_interval and shift.times_rounding_interval.low > LIKE_ROUNDING:
         limit = msg(
             "at most {like_rounding:g} times what bfloat16 does to these weights",
             like_rounding=LIKE_ROUNDING,
@@ -89,19 +89,21 @@ def reference(run: NumericsRun) -> Findings:
 def words(shift: Shift) -> str:
     """The shift in a sentence."""
     times = ""
-    if shift.times is not None:
-        times = msg(", {times:.2g} times what bfloat16 does to these weights", times=shift.times)
+    if shift.times_rounding is not None:
+        times = msg(
+            ", {times:.2g} times what bfloat16 does to these weights", times=shift.times_rounding
+        )
     return msg(
         "mean divergence {mean_kl:.2g} nats (95 % interval {low:.2g} to {high:.2g}{times}; 99th "
         "percentile {highest_kl:.2g}) over {tokens} tokens of {prompts} prompts; first choices agree in "
         "{agreement:.1f} %; perplexity {perplexity:.3f} times the reference's",
         mean_kl=shift.mean_kl,
-        low=shift.kl.low,
-        high=shift.kl.high,
+        low=shift.mean_kl_interval.low,
+        high=shift.mean_kl_interval.high,
         times=times,
         highest_kl=shift.kl_99,
         tokens=shift.tokens,
         prompts=shift.prompts,
         agreement=100 * shift.agreement,
-        perplexity=shift.perplexity,
+        perplexity=shift.perplexity_ratio,
     )
