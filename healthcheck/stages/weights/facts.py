@@ -19,8 +19,8 @@ from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.servers.fronts.route import answering
 from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.plan.vllm_cli.fields import value_of
-from healthcheck.stages.repo.facts import Submission
 from healthcheck.stages.repo.model_card import Card, read_card
+from healthcheck.stages.repo.records import Submission
 from healthcheck.stages.weights import registry, safetensors
 from healthcheck.stages.weights.documents import (
     Document,

@@ -14,7 +14,7 @@ from healthcheck.core.check import At, Findings, NotApplicable, fail, note, unse
 from healthcheck.core.commands import Commanded
 from healthcheck.core.records import Finding, JsonValue
 from healthcheck.errors import UsageError
-from healthcheck.stages.repo.facts import Submission
+from healthcheck.stages.repo.records import Submission
 from healthcheck.stages.weights.content_format import ContentFormat
 from healthcheck.stages.weights.documents import text_of, words
 from healthcheck.stages.weights.facts import WeightsFacts, check
