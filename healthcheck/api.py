@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from healthcheck.stages.repo.facts import read_submission
     from healthcheck.stages.repo.records import Submission
     from healthcheck.stages.service.records import Launch
-    from healthcheck.stages.weights.facts import WeightsFacts
+    from healthcheck.stages.weights.records import WeightsFacts
     from healthcheck.verify.run import Measurement, Run
 
 VERSION = 2
@@ -68,7 +68,7 @@ _FACTS = {
     "ProbeRun": "stages.probe.records",
     "Run": "verify.run",
     "Submission": "stages.repo.records",
-    "WeightsFacts": "stages.weights.facts",
+    "WeightsFacts": "stages.weights.records",
     "read_submission": "stages.repo.facts",
 }
 __all__ = [

@@ -11,9 +11,9 @@ from healthcheck.ascend.additional_config import Keys, Needs
 from healthcheck.core.check import Findings, NotApplicable, fail, warn
 from healthcheck.core.records import Finding, JsonValue
 from healthcheck.stages.weights.documents import JsonObject, text_of
-from healthcheck.stages.weights.facts import WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.fit import is_dense, read_layout
 from healthcheck.stages.weights.folder import shown
+from healthcheck.stages.weights.records import WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.repairs import renamed_key, without_key
 from healthcheck.text.did_you_mean import hint
 from healthcheck.text.messages import msg

@@ -17,11 +17,11 @@ from healthcheck.errors import UsageError
 from healthcheck.stages.repo.records import Submission
 from healthcheck.stages.weights.content_format import ContentFormat
 from healthcheck.stages.weights.documents import text_of, words
-from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import Unreadable, shown
 from healthcheck.stages.weights.inventory import Format
 from healthcheck.stages.weights.known_models import known_models
 from healthcheck.stages.weights.nature import Family
+from healthcheck.stages.weights.records import WeightsFacts, check
 from healthcheck.stages.weights.render import Rendered, Renderings, render
 from healthcheck.stages.weights.tokenizer import JSON_FILE, MAX_TEMPLATE_BYTES, Template, decoded
 from healthcheck.stages.weights.words import broken
