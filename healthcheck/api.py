@@ -53,9 +53,10 @@ if TYPE_CHECKING:
     from healthcheck.stages.endpoint.records import Interview
     from healthcheck.stages.plan.records import LaunchPlan
     from healthcheck.stages.probe.records import ProbeRun
-    from healthcheck.stages.repo.facts import Submission, read_submission
+    from healthcheck.stages.repo.facts import read_submission
+    from healthcheck.stages.repo.records import Submission
     from healthcheck.stages.service.records import Launch
-    from healthcheck.stages.weights.facts import WeightsFacts
+    from healthcheck.stages.weights.records import WeightsFacts
     from healthcheck.verify.run import Measurement, Run
 
 VERSION = 2
@@ -66,8 +67,8 @@ _FACTS = {
     "Measurement": "verify.run",
     "ProbeRun": "stages.probe.records",
     "Run": "verify.run",
-    "Submission": "stages.repo.facts",
-    "WeightsFacts": "stages.weights.facts",
+    "Submission": "stages.repo.records",
+    "WeightsFacts": "stages.weights.records",
     "read_submission": "stages.repo.facts",
 }
 __all__ = [

@@ -181,7 +181,8 @@ def of_stages(modules: set[str]) -> list[str]:
     return [
         name
         for name in modules
-        if name.startswith("healthcheck.") and name.endswith((".checks", ".facts"))
+        if name.startswith("healthcheck.")
+        and name.endswith((".checks", ".facts", ".repo.records", ".weights.records"))
     ]
 
 

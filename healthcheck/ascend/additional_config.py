@@ -35,7 +35,8 @@ class Rule:
     """A refusal that depends on the model or on other options.
 
     Attributes:
-        key: the last parts of the key's path; "*" for each key of the object.
+        key: the last parts of the key's path, such as "profiling_chunk_config.enabled"; a last part "*" means each
+            key of the object, as in "finegrained_tp_config.*".
         sentence: what the releases say when they end.
     """
 

@@ -130,7 +130,8 @@ def adapter_server(
     """
     from healthcheck.core.progress import Silent  # noqa: PLC0415
     from healthcheck.errors import KitError  # noqa: PLC0415
-    from healthcheck.stages.repo.facts import export, read_submission  # noqa: PLC0415
+    from healthcheck.stages.repo.export import export  # noqa: PLC0415
+    from healthcheck.stages.repo.facts import read_submission  # noqa: PLC0415
     from healthcheck.stages.service.facts import Service  # noqa: PLC0415
 
     weights = _folder(pytestconfig, "--npu-adapter-weights")

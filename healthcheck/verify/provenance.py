@@ -21,7 +21,7 @@ from healthcheck.text.redact import redacted, without_secrets
 
 if TYPE_CHECKING:  # the probe alone needs neither stage, and their imports take 0.1 s
     from healthcheck.stages.service.records import Launch
-    from healthcheck.stages.weights.facts import Weights
+    from healthcheck.stages.weights.records import Weights
 
 PROGRAM, PACKAGE = "npu-adapter", "healthcheck"
 TAIL_LINES, MOST_CHARACTERS = 30, 400

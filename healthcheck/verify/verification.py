@@ -18,7 +18,8 @@ from healthcheck.stages.plan import facts as plan_facts
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.probe.records import ProbeRun
 from healthcheck.stages.repo import checks as repo_checks
-from healthcheck.stages.repo.facts import Submission, read_submission
+from healthcheck.stages.repo.facts import read_submission
+from healthcheck.stages.repo.records import Submission
 from healthcheck.text.messages import msg
 from healthcheck.verify import ran
 from healthcheck.verify.run import TASKS, Request, Run

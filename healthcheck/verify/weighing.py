@@ -7,10 +7,11 @@ from pathlib import Path
 from healthcheck.contract import Task
 from healthcheck.core.stages import Stage
 from healthcheck.stages.plan.records import LaunchPlan
-from healthcheck.stages.repo.facts import Submission
+from healthcheck.stages.repo.records import Submission
 from healthcheck.stages.weights.ahead import announced
 from healthcheck.stages.weights.checks import AHEAD, CHECKS
-from healthcheck.stages.weights.facts import WeightsFacts, survey
+from healthcheck.stages.weights.facts import survey
+from healthcheck.stages.weights.records import WeightsFacts
 from healthcheck.stages.weights.task import task_of
 from healthcheck.text.messages import msg
 from healthcheck.verify import provenance

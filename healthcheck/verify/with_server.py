@@ -26,7 +26,8 @@ from healthcheck.stages.probe.facts import measure, stored_metrics
 from healthcheck.stages.probe.facts import provenance as parameters
 from healthcheck.stages.probe.problems import FAMILY_OF
 from healthcheck.stages.probe.records import EndedBy
-from healthcheck.stages.repo.facts import Submission, export
+from healthcheck.stages.repo.export import export
+from healthcheck.stages.repo.records import Submission
 from healthcheck.stages.service import checks as service_checks
 from healthcheck.stages.service.facts import Service, gather_port
 from healthcheck.stages.service.watch import Patience

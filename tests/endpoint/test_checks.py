@@ -390,3 +390,14 @@ def test_a_server_that_answers_none_of_the_clients_that_leave_is_told_from_one_t
     assert (during.outcome, after.outcome) == (Outcome.FAIL, Outcome.FAIL)
     assert during.findings[0].expected == "a response while other clients disconnect"
     assert after.findings[0].expected == "after 2 disconnects: an answer as before"
+
+
+@pytest.mark.parametrize("text", ["word1 and on", "word1 and off"], ids=["same", "another"])
+@pytest.mark.parametrize("status", [200, 500])
+def test_a_malformed_request_that_is_not_refused_warns_whatever_the_next_answer_says(
+    text: str, status: int
+) -> None:
+    malformed = (Exchange(status=status, body=b"{}"),)
+    copied = crowd(["word0 and on", "word1 and on"], ["word0 and on", "word1 and on"])
+    facts = interview(streamed(), crowd=copied, malformed=malformed, after_malformed=streamed(text))
+    assert checks.bad_request.judge(facts).outcome is Outcome.WARN

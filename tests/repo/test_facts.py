@@ -10,8 +10,10 @@ import pytest
 
 from healthcheck.errors import UsageError
 from healthcheck.stages.repo import git as git_module
-from healthcheck.stages.repo.facts import Kind, Uncommitted, export, read_submission
+from healthcheck.stages.repo.export import export
+from healthcheck.stages.repo.facts import read_submission
 from healthcheck.stages.repo.model_card import MAX_FRONT_MATTER_CHARS
+from healthcheck.stages.repo.records import Kind, Uncommitted
 from tests.support.repositories import GOOD_SCRIPT, folder, git, repository
 
 

@@ -12,7 +12,8 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.errors import UsageError
-from healthcheck.stages.repo.facts import export, read_submission
+from healthcheck.stages.repo.export import export
+from healthcheck.stages.repo.facts import read_submission
 from healthcheck.system import yaml_text
 from tests.support.repositories import GOOD_SCRIPT, git, repository
 from tests.support.template import ROOT

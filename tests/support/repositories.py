@@ -10,7 +10,7 @@ from pathlib import Path
 from healthcheck.core.check import Check
 from healthcheck.core.records import CheckResult, Level
 from healthcheck.stages.repo.checks import CHECKS
-from healthcheck.stages.repo.facts import Submission
+from healthcheck.stages.repo.records import Submission
 
 GOOD_SCRIPT = '#!/bin/sh\nset -eu\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000\n'
 

@@ -22,7 +22,8 @@ from healthcheck.stages.plan.records import (
     ShellRun,
 )
 from healthcheck.stages.weights.checks import CHECKS
-from healthcheck.stages.weights.facts import WeightsFacts, survey
+from healthcheck.stages.weights.facts import survey
+from healthcheck.stages.weights.records import WeightsFacts
 
 BYTES = {"BF16": 2, "F16": 2, "F32": 4, "I32": 4, "I8": 1, "U8": 1, "F8_E4M3": 1}
 CHATML = (

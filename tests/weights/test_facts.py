@@ -13,8 +13,9 @@ from healthcheck.ascend import hardware
 from healthcheck.contract import Task
 from healthcheck.stages.repo.facts import read_submission
 from healthcheck.stages.weights import registry
-from healthcheck.stages.weights.facts import WeightsFacts, survey
+from healthcheck.stages.weights.facts import survey
 from healthcheck.stages.weights.nature import Family, architecture_nature
+from healthcheck.stages.weights.records import WeightsFacts
 from healthcheck.stages.weights.render import render
 from healthcheck.stages.weights.task import task_of
 from tests.support import repositories

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.stages.weights.facts import WeightsFacts, survey
+from healthcheck.stages.weights.facts import survey
 from healthcheck.stages.weights.fit.memory import Layout, read_shape
 from healthcheck.stages.weights.fit.states import bytes_per_state_block
+from healthcheck.stages.weights.records import WeightsFacts
 from tests.weights import folders
 from tests.weights.folders import QWEN3, findings, model, plan, said
 from tests.weights.test_chip_options import QWEN35_27B

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from healthcheck.core.check import Findings, note
 from healthcheck.stages.endpoint.answers import about, answered, response_of, said, shown
-from healthcheck.stages.endpoint.likeness import change, falls_back_into_step
+from healthcheck.stages.endpoint.likeness import differing_parts, differs_only_locally
 from healthcheck.stages.endpoint.records import Crowd, Interview
 from healthcheck.text.messages import msg
 from healthcheck.wire.client import Exchange
@@ -50,9 +50,9 @@ def changed_copies(crowd: Crowd) -> tuple[tuple[str, str], ...]:
         if line in text:
             continue
         right = alone.get(index, line if copies and all(copies) else "")
-        if not right or not falls_back_into_step(text, right):
+        if not right or not differs_only_locally(text, right):
             continue
-        changed = change(text, right)
+        changed = differing_parts(text, right)
         if line in right or changed not in changes:
             found.append((text, right))
         changes.add(changed)
@@ -76,8 +76,8 @@ def doubtful_copies(crowd: Crowd) -> tuple[int, ...]:
         for index, texts in heard.items()
         if any(crowd.lines[index] not in text for text in texts)
         and (
-            any(falls_back_into_step(text, crowd.lines[index]) for text in texts)
-            or any(falls_back_into_step(text, texts[0]) for text in texts[1:])
+            any(differs_only_locally(text, crowd.lines[index]) for text in texts)
+            or any(differs_only_locally(text, texts[0]) for text in texts[1:])
         )
     )
 

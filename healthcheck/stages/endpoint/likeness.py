@@ -5,22 +5,27 @@ from __future__ import annotations
 from difflib import Match, SequenceMatcher
 from itertools import zip_longest
 
-_IN_STEP_CHARACTERS = 10
-_SHIFT_CHARACTERS = 12
-_PIECE_CHARACTERS = 3
-_ALIKE_SHARE = 0.7
+_LEAST_COMMON_CHARACTERS = 10
+"""A common part this long is more than a word that two answers both happen to have."""
+_MOST_SHIFT_CHARACTERS = 12
+"""A lost, doubled or inserted token moves the rest of a text by its own length, which is seldom longer."""
+_LEAST_PIECE_CHARACTERS = 3
+"""Shorter common pieces are found in any two texts, and do not count as alike."""
+_LEAST_ALIKE_SHARE = 0.7
+"""The share of the shorter text that both have, in pieces of that length."""
 _COMPARED_CHARACTERS = 2000
 """For texts that should be one line: an endless answer would take minutes to compare."""
 
 
-def parting(one: str, other: str) -> int:
-    """The index of the first character in which two texts differ; 0 if they are equal."""
-    return next(
-        (place for place, pair in enumerate(zip_longest(one, other)) if pair[0] != pair[1]), 0
-    )
+def first_difference(one: str, other: str) -> int | None:
+    """The index of the first character in which two texts differ; None if they are equal."""
+    for index, (left, right) in enumerate(zip_longest(one, other)):
+        if left != right:
+            return index
+    return None
 
 
-def falls_back_into_step(one: str, other: str) -> bool:
+def differs_only_locally(one: str, other: str) -> bool:
     """Whether two texts differ somewhere, match again at nearly the same place, and are mostly alike.
 
     A model reads its own words: after one different token it takes another path (batches of other sizes round
@@ -28,42 +33,44 @@ def falls_back_into_step(one: str, other: str) -> bool:
     client leaves the rest unchanged.
     """
     one, other = one[:_COMPARED_CHARACTERS], other[:_COMPARED_CHARACTERS]
-    if one == other:
+    start = first_difference(one, other)
+    if start is None:
         return False
-    _, match = _again_alike(one, other)
-    if match.size < _IN_STEP_CHARACTERS or abs(match.a - match.b) > _SHIFT_CHARACTERS:
+    common = _longest_common_part_after(start, one, other)
+    shift = abs(common.a - common.b)
+    if common.size < _LEAST_COMMON_CHARACTERS or shift > _MOST_SHIFT_CHARACTERS:
         return False
-    alike = sum(
-        block.size
-        for block in _matcher(one, other).get_matching_blocks()
-        if block.size >= _PIECE_CHARACTERS
-    )
-    return alike >= _ALIKE_SHARE * min(len(one), len(other))
+    pieces = _matcher(one, other).get_matching_blocks()
+    alike = sum(piece.size for piece in pieces if piece.size >= _LEAST_PIECE_CHARACTERS)
+    return alike >= _LEAST_ALIKE_SHARE * min(len(one), len(other))
 
 
-def change(one: str, other: str) -> tuple[str, str]:
+def differing_parts(one: str, other: str) -> tuple[str, str]:
     """The parts of both texts from their first difference to the place where they match again."""
     one, other = one[:_COMPARED_CHARACTERS], other[:_COMPARED_CHARACTERS]
-    start, match = _again_alike(one, other)
-    return one[start : start + match.a], other[start : start + match.b]
+    start = first_difference(one, other)
+    if start is None:
+        return "", ""
+    common = _longest_common_part_after(start, one, other)
+    return one[start : start + common.a], other[start : start + common.b]
 
 
-def _again_alike(one: str, other: str) -> tuple[int, Match]:
-    """The place where two texts first differ, and their longest common part after it, relative to that place."""
-    start = parting(one, other)
-    return start, _matcher(one[start:], other[start:]).find_longest_match()
+def _longest_common_part_after(start: int, one: str, other: str) -> Match:
+    """The longest common part of two texts after an index; its places count from there."""
+    return _matcher(one[start:], other[start:]).find_longest_match()
 
 
 def _matcher(one: str, other: str) -> SequenceMatcher[str]:
     return SequenceMatcher(None, one, other, autojunk=False)
 
 
-def loses(text: str, whole: str) -> str:
+def omitted_characters(text: str, whole: str) -> str:
     """The characters that `text` lacks, if it is `whole` with some omitted; else ""."""
-    lost, place = [], 0
+    omitted: list[str] = []
+    place = 0
     for character in whole:
         if place < len(text) and text[place] == character:
             place += 1
         else:
-            lost.append(character)
-    return "".join(lost) if place == len(text) else ""
+            omitted.append(character)
+    return "".join(omitted) if place == len(text) else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.stages.endpoint.answers import answer, answered, plain_answer
-from healthcheck.stages.endpoint.likeness import falls_back_into_step
+from healthcheck.stages.endpoint.likeness import differs_only_locally
 from healthcheck.stages.endpoint.records import Interview, Pairs
 
 _TEXTS = 2
@@ -25,7 +25,7 @@ def changed_alone(interview: Interview) -> tuple[str, str] | None:
                 for text in map(answer, filter(answered, pairs.streams))
                 if not right.endswith(text)
             ]
-            changed = {text for text in texts if falls_back_into_step(text, right)}
+            changed = {text for text in texts if differs_only_locally(text, right)}
             spaced = {text for text in texts if _differs_in_space(text, right)}
             always = len(texts) == len(pairs.streams) and (len(changed) == 1 or len(spaced) == 1)
             if len(changed) >= _TEXTS or always:
@@ -38,7 +38,7 @@ def looks_changed(interview: Interview) -> bool:
     stream, plain = interview.long, interview.long_plain
     if not (stream and plain and answered(stream)):
         return False
-    return falls_back_into_step(answer(stream), plain_answer(plain))
+    return differs_only_locally(answer(stream), plain_answer(plain))
 
 
 def _differs_in_space(text: str, right: str) -> bool:

@@ -17,8 +17,9 @@ from healthcheck.stages.plan.dry_run.runs import DryRun
 from healthcheck.stages.plan.dry_run.stubs import programs
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.repo import packages
-from healthcheck.stages.repo.facts import Submission, export
+from healthcheck.stages.repo.export import export
 from healthcheck.stages.repo.installs import entries
+from healthcheck.stages.repo.records import Submission
 from healthcheck.text.messages import msg
 
 _TABLES = {

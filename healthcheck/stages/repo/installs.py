@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from healthcheck.core.edits import without_lines
 from healthcheck.core.records import Edit
 from healthcheck.stages.repo import requirements
-from healthcheck.stages.repo.facts import Submission
+from healthcheck.stages.repo.records import Submission
 from healthcheck.stages.repo.requirements import Entry, File, Form
 
 

@@ -13,8 +13,9 @@ from typing import cast
 
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.stages.weights.documents import child, integer
-from healthcheck.stages.weights.facts import MAX_INDEX_BYTES, Weights
+from healthcheck.stages.weights.facts import MAX_INDEX_BYTES
 from healthcheck.stages.weights.inventory import MAIN_INDEX
+from healthcheck.stages.weights.records import Weights
 from healthcheck.text.messages import joined, msg
 
 CONFIG = "config.json"

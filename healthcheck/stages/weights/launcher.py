@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from healthcheck.core.edits import replaced
 from healthcheck.core.records import Edit
 from healthcheck.stages.plan.script import deploy_sh
-from healthcheck.stages.weights.facts import WeightsFacts
+from healthcheck.stages.weights.records import WeightsFacts
 
 _STARTS_ITSELF = re.compile(r"\bvllm\s+serve\b|\bapi_server\b|\bsglang\b")
 """A command of deploy.sh that is the server, whatever Python files it mentions."""

@@ -27,8 +27,8 @@ from healthcheck.stages.plan.script.arguments import Arguments, Edits
 from healthcheck.stages.plan.servers.options import option_name, vllm_grammar
 from healthcheck.stages.weights import adapter_toml
 from healthcheck.stages.weights.documents import DocumentError, JsonObject, parse_object
-from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.launcher import Launcher, launcher, revalued
+from healthcheck.stages.weights.records import WeightsFacts
 from healthcheck.text.messages import joined, msg
 
 _TENSOR = "tensor-parallel-size"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck import contract
-from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.nature import Family, Nature
+from healthcheck.stages.weights.records import WeightsFacts
 from healthcheck.text.messages import msg
 
 

@@ -8,7 +8,7 @@ from healthcheck import contract
 from healthcheck.core.edits import in_words
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.records import CheckResult, Edit, Level, Outcome
-from healthcheck.stages.repo.facts import Submission
+from healthcheck.stages.repo.records import Submission
 from healthcheck.stages.repo.tree import read_inside
 from healthcheck.text.messages import msg
 from healthcheck.verify.fix.edits import MAX_FILE_BYTES, Repair

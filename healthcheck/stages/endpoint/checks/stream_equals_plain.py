@@ -13,7 +13,7 @@ from healthcheck.stages.endpoint.answers import (
     shown,
     texts,
 )
-from healthcheck.stages.endpoint.likeness import parting
+from healthcheck.stages.endpoint.likeness import first_difference
 from healthcheck.stages.endpoint.lone_streams import changed_alone
 from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
@@ -105,7 +105,8 @@ def stream_equals_plain(interview: Interview) -> Findings:
             "answers at temperature 0 differ from run to run here, so a difference proves nothing"
         )
         raise NotApplicable(why)
-    if streamed == whole:
+    place = first_difference(streamed, whole)
+    if place is None:
         if texts(stream) != plain_texts(plain) and "".join(texts(stream)) != "".join(
             plain_texts(plain)
         ):
@@ -113,7 +114,6 @@ def stream_equals_plain(interview: Interview) -> Findings:
                 msg("the plain answer parts thoughts and text elsewhere, or has other white space")
             )
         return
-    place = parting(streamed, whole)
     around = slice(max(0, place - 20), place + 40)
     expected = msg("the same text as the plain answer: …{whole}", whole=repr(whole[around]))
     seen = msg(

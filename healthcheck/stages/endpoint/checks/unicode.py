@@ -15,7 +15,7 @@ from healthcheck.stages.endpoint.answers import (
     said,
     shown,
 )
-from healthcheck.stages.endpoint.likeness import loses
+from healthcheck.stages.endpoint.likeness import omitted_characters
 from healthcheck.stages.endpoint.records import Interview, Pairs, check
 from healthcheck.stages.endpoint.streams import counts_hold
 from healthcheck.text.degenerate import mojibake
@@ -143,7 +143,7 @@ def _lacks(text: str, whole: str) -> str:
     """The part of `whole` missing in `text`, except a last token (endpoint/stream-equals-plain) or held text."""
     few = len(whole) - len(text) <= _HELD_BACK
     only_shorter = text and whole.startswith(text) and (few or not text.isascii())
-    return "" if only_shorter else loses(text, whole)
+    return "" if only_shorter else omitted_characters(text, whole)
 
 
 def _without_space(text: str) -> str:

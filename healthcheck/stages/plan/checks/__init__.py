@@ -43,14 +43,14 @@ from healthcheck.stages.plan.checks.served_name import served_name
 from healthcheck.stages.plan.checks.starts_server import starts_server
 from healthcheck.stages.plan.checks.working_directory import working_directory
 from healthcheck.stages.plan.records import LaunchPlan
-from healthcheck.stages.plan.script.refusals import cautious
+from healthcheck.stages.plan.script.refusals import unsettle_failures
 from healthcheck.stages.plan.servers.fronts.route import for_each_answering
 
 
-def _cautious(check: Check[LaunchPlan]) -> Check[LaunchPlan]:
+def _unsettled_after_refusals(check: Check[LaunchPlan]) -> Check[LaunchPlan]:
     @wraps(check.run)
     def run(plan: LaunchPlan) -> Findings:
-        return cautious(plan, check.run(plan))
+        return unsettle_failures(plan, check.run(plan))
 
     return replace(check, run=run)
 
@@ -109,7 +109,8 @@ _OF_THE_ENGINE = {
 }  # fmt: skip
 """Checks of the server that computes the answers; the others judge the one that the service connects to."""
 CHECKS = tuple(
-    _cautious(_behind_a_front(check) if check in _OF_THE_ENGINE else check) for check in _CHECKS
+    _unsettled_after_refusals(_behind_a_front(check) if check in _OF_THE_ENGINE else check)
+    for check in _CHECKS
 )
 SUMMARIES: tuple[Check[Sequence[CheckResult]], ...] = (self_contained,)
 """Checks of the results of the checks above."""

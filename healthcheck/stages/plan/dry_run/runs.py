@@ -37,8 +37,8 @@ from healthcheck.stages.plan.servers import recognise
 from healthcheck.stages.plan.vllm_cli.parsers import read_format
 from healthcheck.stages.repo import bashisms
 from healthcheck.stages.repo import shell as shell_text
-from healthcheck.stages.repo.facts import Submission
 from healthcheck.stages.repo.installs import entries
+from healthcheck.stages.repo.records import Submission
 from healthcheck.stages.repo.settings import MAX_BYTES
 from healthcheck.stages.repo.tree import read_inside
 from healthcheck.system import programs

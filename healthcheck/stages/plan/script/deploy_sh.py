@@ -106,14 +106,14 @@ def folder_at(text: str, number: int, name: str) -> str:
     place = sum(map(len, lines[: number - 1])) + max(
         0, "".join(lines[number - 1 : number]).find(name)
     )
-    folders = _folders(text)
+    folders = _working_directories(text)
     return folders[bisect.bisect_left(folders, (place, "")) - 1][1]
 
 
 @lru_cache(maxsize=1)
-def _folders(text: str) -> tuple[tuple[int, str], ...]:
+def _working_directories(script_text: str) -> tuple[tuple[int, str], ...]:
     """Offsets where the working directory may change, with the new directory."""
-    script = shell.read(text)
+    script = shell.read(script_text)
     commands = {command.node: command.words for command in script.commands()}
     leaves: dict[str, str] = {}
     """The functions that change the working directory, with the directory after them."""
@@ -124,7 +124,7 @@ def _folders(text: str) -> tuple[tuple[int, str], ...]:
         name, end = node.name if node in commands else "", folder
         if name in _CHANGES_FOLDER:
             end = _entered(folder, commands[node])
-        elif name in leaves and not _BACKGROUND.match(text, node.end):
+        elif name in leaves and not _BACKGROUND.match(script_text, node.end):
             end = leaves[name]
         for child in node.children:
             end = after(child, end)

@@ -104,7 +104,9 @@ def takes() -> Mapping[str, Takes]:
             (each for each in getattr(shape, "__metadata__", ()) if isinstance(each, Takes)),
             Takes(),
         )
-        found[name] = replace(said, words=said.words or _words(shape), shape=said.shape or shape)
+        found[name] = replace(
+            said, words=said.words or _describe_option_type(shape), shape=said.shape or shape
+        )
     return found
 
 
@@ -224,8 +226,8 @@ def _table(option: Takes) -> inspect.DictType | None:
     return kind if isinstance(kind, inspect.DictType) else None
 
 
-def _words(shape: object) -> str:
-    """The values of a type in words."""
+def _describe_option_type(shape: object) -> str:
+    """The values that an option of this type accepts, in words."""
     match inspect.type_info(shape):
         case inspect.BoolType():
             return msg("true or false")

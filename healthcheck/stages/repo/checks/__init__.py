@@ -11,7 +11,7 @@ from healthcheck.stages.repo.checks.requirements_parse import requirements_parse
 from healthcheck.stages.repo.checks.requirements_provided import requirements_provided
 from healthcheck.stages.repo.checks.requirements_stack import requirements_stack
 from healthcheck.stages.repo.checks.settings_parse import settings_parse
-from healthcheck.stages.repo.facts import Submission
+from healthcheck.stages.repo.records import Submission
 
 CHECKS: tuple[Check[Submission], ...] = (
     deploy_sh_present,

@@ -7,7 +7,7 @@ import shlex
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, note, warn
 from healthcheck.core.records import UNCOMMITTED_CHANGES, JsonValue
-from healthcheck.stages.repo.facts import Submission, Uncommitted
+from healthcheck.stages.repo.records import Submission, Uncommitted
 from healthcheck.text.messages import msg, plural
 
 MAX_NAMED = 5

@@ -8,7 +8,7 @@ import shlex
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail
 from healthcheck.core.commands import Commanded
-from healthcheck.stages.repo.facts import Kind, Submission
+from healthcheck.stages.repo.records import Kind, Submission
 from healthcheck.text.messages import msg
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"

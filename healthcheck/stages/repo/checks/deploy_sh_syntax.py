@@ -12,7 +12,7 @@ from healthcheck.core.check import Findings, NotApplicable, by_profile, check, f
 from healthcheck.core.edits import in_words, inserted_below, replaced, without_lines
 from healthcheck.core.records import Edit
 from healthcheck.stages.repo import bashisms, shell, shells
-from healthcheck.stages.repo.facts import Submission
+from healthcheck.stages.repo.records import Submission
 from healthcheck.stages.repo.shell import Command, Script
 from healthcheck.text.messages import joined, msg
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from healthcheck.core.check import Findings, check, note, warn
-from healthcheck.stages.repo.facts import Submission
+from healthcheck.stages.repo.records import Submission
 from healthcheck.text.messages import msg
 from healthcheck.text.redact import secret_lines
 

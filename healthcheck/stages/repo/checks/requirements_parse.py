@@ -15,8 +15,8 @@ from healthcheck.core.check import Findings, check, fail, needs_network, note, w
 from healthcheck.core.edits import in_words, replaced
 from healthcheck.core.records import Edit, Finding
 from healthcheck.stages.repo import requirements
-from healthcheck.stages.repo.facts import Kind, Submission
 from healthcheck.stages.repo.installs import entries, files, source
+from healthcheck.stages.repo.records import Kind, Submission
 from healthcheck.stages.repo.requirements import Entry, File, Form
 from healthcheck.text.messages import joined, msg
 

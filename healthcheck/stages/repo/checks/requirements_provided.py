@@ -8,9 +8,9 @@ from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
 from healthcheck.core.edits import in_words
 from healthcheck.core.records import Finding, JsonValue
-from healthcheck.stages.repo.facts import Submission
 from healthcheck.stages.repo.installs import entries, without
 from healthcheck.stages.repo.packages import IMAGE, installed_by, is_standard, provided_part
+from healthcheck.stages.repo.records import Submission
 from healthcheck.stages.repo.requirements import Entry, Form
 from healthcheck.text.messages import joined, msg
 

@@ -11,9 +11,9 @@ from healthcheck.core.check import Findings, NotApplicable, check, note, warn
 from healthcheck.core.edits import in_words, replaced
 from healthcheck.core.records import Edit, Finding, JsonValue
 from healthcheck.stages.repo.conflicts import conflict
-from healthcheck.stages.repo.facts import Submission
 from healthcheck.stages.repo.installs import constrained, entries, source, without
 from healthcheck.stages.repo.packages import IMAGE, is_standard, needs_cuda, provided_part
+from healthcheck.stages.repo.records import Submission
 from healthcheck.stages.repo.requirements import Entry, Form
 from healthcheck.text.messages import msg
 

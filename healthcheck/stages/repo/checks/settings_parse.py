@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.core.check import Findings, check, fail
-from healthcheck.stages.repo.facts import Submission
+from healthcheck.stages.repo.records import Submission
 from healthcheck.system.processes import shortened
 from healthcheck.text.messages import msg
 

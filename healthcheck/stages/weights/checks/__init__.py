@@ -24,7 +24,7 @@ from healthcheck.stages.weights.checks.size_limit import size_limit
 from healthcheck.stages.weights.checks.task_matches_weights import task_matches_weights
 from healthcheck.stages.weights.checks.task_supported import task_supported
 from healthcheck.stages.weights.checks.tokenizer import tokenizer
-from healthcheck.stages.weights.facts import WeightsFacts
+from healthcheck.stages.weights.records import WeightsFacts
 
 AHEAD: tuple[Check[WeightsFacts], ...] = (
     size_limit,

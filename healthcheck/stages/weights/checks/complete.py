@@ -11,7 +11,6 @@ from healthcheck.core.commands import Commanded
 from healthcheck.core.records import Finding
 from healthcheck.stages.weights import words
 from healthcheck.stages.weights.documents import Document, JsonObject, child
-from healthcheck.stages.weights.facts import Shard, Weights, WeightsFacts, check
 from healthcheck.stages.weights.folder import Entry, shown
 from healthcheck.stages.weights.inventory import (
     MAIN_INDEX,
@@ -23,6 +22,7 @@ from healthcheck.stages.weights.inventory import (
     of_format,
     unfinished_target,
 )
+from healthcheck.stages.weights.records import Shard, Weights, WeightsFacts, check
 from healthcheck.stages.weights.words import gigabytes, some
 from healthcheck.text.messages import joined, msg
 

@@ -14,10 +14,10 @@ from healthcheck.ascend.stacks import spans
 from healthcheck.core.check import At, Findings, NotApplicable, fail, note
 from healthcheck.core.records import Finding, JsonValue
 from healthcheck.stages.weights.documents import JsonObject, child, text_of, words
-from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.inventory import Format
 from healthcheck.stages.weights.nature import Family
+from healthcheck.stages.weights.records import WeightsFacts, check
 from healthcheck.stages.weights.registry import DRAFT, Release
 from healthcheck.stages.weights.words import AGAIN, broken
 from healthcheck.text.messages import msg

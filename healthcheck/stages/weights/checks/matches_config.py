@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from healthcheck.core.check import At, Findings, NotApplicable
 from healthcheck.core.records import Finding
 from healthcheck.stages.weights.documents import integer, text_of, words
-from healthcheck.stages.weights.facts import Weights, WeightsFacts, check
 from healthcheck.stages.weights.inventory import Format
+from healthcheck.stages.weights.records import Weights, WeightsFacts, check
 from healthcheck.stages.weights.words import some
 from healthcheck.text.messages import msg, plural
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from healthcheck.core.check import At, Findings, NotApplicable, note
-from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.inventory import Format
+from healthcheck.stages.weights.records import WeightsFacts, check
 from healthcheck.stages.weights.words import gigabytes, some
 from healthcheck.text.messages import msg
 

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from healthcheck.ascend import additional_config, stacks
-from healthcheck.ascend.additional_config import Keys, Needs, Rule
+from healthcheck.ascend.additional_config import Keys, Needs
 from healthcheck.core.check import Findings, NotApplicable, fail, warn
 from healthcheck.core.records import Finding, JsonValue
 from healthcheck.stages.weights.documents import JsonObject, text_of
-from healthcheck.stages.weights.facts import WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.fit import is_dense, read_layout
 from healthcheck.stages.weights.folder import shown
+from healthcheck.stages.weights.records import WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.repairs import renamed_key, without_key
 from healthcheck.text.did_you_mean import hint
 from healthcheck.text.messages import msg
 
 OPTION = "additional-config"
 SCHEDULER = "scheduler_config"
-"""Its keys may also stand at the top of the option, in the releases that have it."""
+"""Releases that have this object also accept its keys at the top of the option."""
 _OMNI = re.compile(r"\bvllm[-_]omni\b")
 _OFF = (None, False, 0, "", "0", "false", "False")
+"""Values that leave a setting off; the release then does not ask for what the setting needs."""
+_CLOSE = 0.7
+"""The least similarity of a misspelled key, as difflib measures it."""
 
 
 @check(
@@ -75,82 +78,120 @@ def plan_additional_config(facts: WeightsFacts) -> Findings:
         raise NotApplicable(
             msg("{label} does not read --{option}", label=facts.row.label(), option=OPTION)
         )
-    values = dict(_values(given, keys))
+    values = dict(_keys_by_path(given, keys))
     for path, value in values.items():
-        yield from _unknown(path, value, keys, facts)
+        yield from _judge_key(path, value, keys, facts)
     for rule in additional_config.rules(release):
-        named = [path for path, value in values.items() if _is_meant(rule, path, value)]
-        if named and not _HAS[rule.needs](facts, values[named[0]]):
-            yield _refused(named[0], values[named[0]], rule.sentence, facts)
+        paths = [
+            path for path, value in values.items() if _matches(rule.key, path) and value not in _OFF
+        ]
+        if paths and not _IS_MET[rule.needs](facts, values[paths[0]]):
+            yield _refused_value(paths[0], values[paths[0]], rule.sentence, facts)
 
 
-def _values(given: JsonObject, keys: Keys, above: str = "") -> Iterator[tuple[str, JsonValue]]:
-    """Each key by its path, and what is below the objects of the release."""
+def _keys_by_path(
+    given: JsonObject, keys: Keys, above: str = ""
+) -> Iterator[tuple[str, JsonValue]]:
+    """Each key by its dotted path, with those inside the objects whose keys the catalogue has."""
     for key, value in given.items():
         path = f"{above}.{key}" if above else key
         yield path, value
-        if isinstance(value, dict) and _group(path, keys) in keys.groups:
-            yield from _values(value, keys, path)
+        if isinstance(value, dict) and _group_of(path, keys) in keys.groups:
+            yield from _keys_by_path(value, keys, path)
 
 
-def _group(path: str, keys: Keys) -> str:
+def _group_of(path: str, keys: Keys) -> str:
+    """The object at a path as the catalogue names it: it may be one of SCHEDULER at the top of the option."""
     return path if path in keys.groups else f"{SCHEDULER}.{path}"
 
 
-def _unknown(path: str, value: JsonValue, keys: Keys, facts: WeightsFacts) -> Findings:
+def _judge_key(path: str, value: JsonValue, keys: Keys, facts: WeightsFacts) -> Findings:
+    """A finding if the release does not have a key, or if an object of it has another value."""
     above, _, key = path.rpartition(".")
-    group = _group(above, keys) if above else ""
-    own = keys.groups.get(group, frozenset())
-    if key in own:
-        if _group(path, keys) in keys.groups and value is not None and not isinstance(value, dict):
-            yield _refused(path, value, msg("{key} is an object", key=key), facts)
+    group = _group_of(above, keys) if above else ""
+    if key not in keys.groups.get(group, ()):
+        yield _unknown_key(path, group, keys, facts)
         return
+    is_object = _group_of(path, keys) in keys.groups
+    if is_object and value is not None and not isinstance(value, dict):
+        yield _refused_value(path, value, msg("{key} is an object", key=key), facts)
+
+
+def _unknown_key(path: str, group: str, keys: Keys, facts: WeightsFacts) -> Finding:
+    """The finding for a key that the release does not have in this group."""
+    key = path.rpartition(".")[2]
+    spans = _releases_with(key, group)
+    refusal = keys.refusals.get(group) or keys.refusals.get("", "")
+    may_be_omni = not group and _has_omni(facts)
+    report = fail if refusal and not may_be_omni else warn
+    repair = without_key(facts, OPTION, path)
+    if spans:
+        advice: str = msg("; vllm-ascend {spans} has it", spans=spans)
+    else:
+        own = keys.groups.get(group, frozenset())
+        advice = hint(key, own) or _in_another_object(key, keys)
+        if closest := _closest(key, own):
+            repair = renamed_key(facts, OPTION, path, closest)
+    return report(
+        expected=msg("keys of --{option} that {label} has", option=OPTION, label=facts.row.label()),
+        seen=_unknown_in_words(shown(path, 120), refusal, advice),
+        fix=repair.order,
+        where=repair.where,
+        edits=repair.edits,
+    )
+
+
+def _releases_with(key: str, group: str) -> str:
+    """The releases that have a key in this group, in words; "" if none has."""
     releases = additional_config.releases()
     having = [each.vllm_ascend for each in releases if key in each.groups.get(group, ())]
-    spans = stacks.spans(having, (each.vllm_ascend for each in releases))
-    others = msg("; vllm-ascend {spans} has it", spans=spans) if having else ""
-    near = "" if having else hint(key, own) or _elsewhere(key, keys)
-    refusal = keys.refusals.get(group) or keys.refusals.get("", "")
-    because = msg("and ignores") if not refusal else msg("and ends: “{refusal}”", refusal=refusal)
-    report = warn if not refusal or (not above and _has_omni(facts)) else fail
-    expected = msg("keys of --{option} that {label} has", option=OPTION, label=facts.row.label())
-    seen = msg(
-        "{path}, which it does not have {because}{others}{near}",
-        path=shown(path, 120),
-        because=because,
-        others=others,
-        near=near,
-    )
-    repair = without_key(facts, OPTION, path)
-    if not having and (meant := difflib.get_close_matches(key, own, n=1, cutoff=0.7)):
-        repair = renamed_key(facts, OPTION, path, meant[0])
-    yield report(
-        expected=expected, seen=seen, fix=repair.order, where=repair.where, edits=repair.edits
+    return stacks.spans(having, (each.vllm_ascend for each in releases)) if having else ""
+
+
+def _unknown_in_words(path: str, refusal: str, advice: str) -> str:
+    """What the release does with an unknown key; `refusal` is its sentence, "" if it ignores the key."""
+    if not refusal:
+        return msg("{path}, which it does not have and ignores{advice}", path=path, advice=advice)
+    return msg(
+        "{path}, which it does not have and ends: “{refusal}”{advice}",
+        path=path,
+        refusal=refusal,
+        advice=advice,
     )
 
 
-def _elsewhere(key: str, keys: Keys) -> str:
-    """The place of a key like this one in another object."""
+def _in_another_object(key: str, keys: Keys) -> str:
+    """The question whether a similar key of another object was meant; "" if there is none."""
     places = {
         name: f"{group}.{name}" for group, names in keys.groups.items() if group for name in names
     }
-    near = difflib.get_close_matches(key, places, n=1, cutoff=0.7)
-    return msg("; did you mean {near}?", near=places[near[0]]) if near else ""
+    closest = _closest(key, places)
+    return msg("; did you mean {near}?", near=places[closest]) if closest else ""
 
 
-def _refused(path: str, value: JsonValue, sentence: str, facts: WeightsFacts) -> Finding:
-    expected = msg(
-        "a value of {path} that {label} takes for this launch", path=path, label=facts.row.label()
-    )
-    seen = msg(
-        "{path}: {value}, and it ends: “{sentence}”",
-        path=path,
-        value=shown(str(value), 60),
-        sentence=sentence,
-    )
+def _closest(key: str, names: Iterable[str]) -> str:
+    """The most similar of the names, "" if none is close."""
+    return next(iter(difflib.get_close_matches(key, list(names), n=1, cutoff=_CLOSE)), "")
+
+
+def _refused_value(path: str, value: JsonValue, sentence: str, facts: WeightsFacts) -> Finding:
+    """The finding for a value over which the release ends with this sentence."""
     repair = without_key(facts, OPTION, path)
     return fail(
-        expected=expected, seen=seen, fix=repair.order, where=repair.where, edits=repair.edits
+        expected=msg(
+            "a value of {path} that {label} takes for this launch",
+            path=path,
+            label=facts.row.label(),
+        ),
+        seen=msg(
+            "{path}: {value}, and it ends: “{sentence}”",
+            path=path,
+            value=shown(str(value), 60),
+            sentence=sentence,
+        ),
+        fix=repair.order,
+        where=repair.where,
+        edits=repair.edits,
     )
 
 
@@ -160,14 +201,16 @@ def _has_omni(facts: WeightsFacts) -> bool:
     return bool(_OMNI.search(f"{script}\n{required.decode(errors='replace')}"))
 
 
-def _is_meant(rule: Rule, path: str, value: JsonValue) -> bool:
-    holder = rule.key.removesuffix("*")
-    named = (
-        path.rpartition(".")[0] == holder[:-1]
-        if holder.endswith(".")
-        else f".{path}".endswith(f".{rule.key}")
-    )
-    return named and value not in _OFF
+def _matches(pattern: str, path: str) -> bool:
+    """Whether the key of a rule means the key at this path.
+
+    "finegrained_tp_config.*" means each key of that object at the top of the option, such as
+    finegrained_tp_config.mlp_tensor_parallel_size. Without "*", the path has to end in the parts of the pattern:
+    "profiling_chunk_config.enabled" also means scheduler_config.profiling_chunk_config.enabled.
+    """
+    if pattern.endswith(".*"):
+        return path.rpartition(".")[0] == pattern.removesuffix(".*")
+    return f".{path}".endswith(f".{pattern}")
 
 
 def _is_decode_node(facts: WeightsFacts) -> bool:
@@ -186,7 +229,7 @@ def _configures(facts: WeightsFacts, key: str) -> bool:
     return not facts.weights.config.good or bool(facts.weights.text_config.get(key))
 
 
-_HAS: Mapping[Needs, Callable[[WeightsFacts, JsonValue], bool]] = {
+_IS_MET: Mapping[Needs, Callable[[WeightsFacts, JsonValue], bool]] = {
     Needs.EXPERTS: lambda facts, _: not facts.weights.config.good or not is_dense(facts.weights),
     Needs.LATENT_ATTENTION: lambda facts, _: _configures(facts, "kv_lora_rank"),
     Needs.INDEXER: lambda facts, _: _configures(facts, "index_topk"),
@@ -197,4 +240,4 @@ _HAS: Mapping[Needs, Callable[[WeightsFacts, JsonValue], bool]] = {
     Needs.PIPELINE: lambda facts, _: read_layout(facts).pipeline > 1,
     Needs.EPLB_VARIABLE: lambda facts, _: _has_eplb_variable(facts),
 }
-"""Whether the launch has what a key with a value needs; True where the configuration of the model is not known."""
+"""Whether the launch has what a key with this value needs; True if the model's configuration is unknown."""

@@ -13,7 +13,6 @@ from healthcheck.contract import Rule
 from healthcheck.core.check import Findings, NotApplicable, fail, note, unsettled, warn
 from healthcheck.core.records import Finding
 from healthcheck.stages.plan.servers.options import UNRESOLVED
-from healthcheck.stages.weights.facts import WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.fit import (
     BLOCK_TOKENS,
     MASK_BYTES,
@@ -34,6 +33,7 @@ from healthcheck.stages.weights.fit import (
 )
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.inventory import MAIN_INDEX
+from healthcheck.stages.weights.records import WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.repairs import (
     Repair,
     place_of,

@@ -7,7 +7,7 @@ from functools import partial
 from healthcheck.core.check import Findings, NotApplicable, fail
 from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.weights.documents import positive
-from healthcheck.stages.weights.facts import WeightsFacts, check
+from healthcheck.stages.weights.records import WeightsFacts, check
 from healthcheck.stages.weights.repairs import Repair, with_variable, without_variable
 from healthcheck.text.messages import msg
 

@@ -12,7 +12,6 @@ from healthcheck.ascend.hardware import Family
 from healthcheck.core.check import Findings, NotApplicable, fail, warn
 from healthcheck.core.records import Finding, Level
 from healthcheck.stages.weights.documents import text_of
-from healthcheck.stages.weights.facts import WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.fit import (
     Cached,
     has_attention_options,
@@ -21,6 +20,7 @@ from healthcheck.stages.weights.fit import (
     read_layout,
     read_shape,
 )
+from healthcheck.stages.weights.records import WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.repairs import (
     Repair,
     together,

@@ -18,16 +18,16 @@ from healthcheck.stages.weights.documents import (
     text_of,
     words,
 )
-from healthcheck.stages.weights.facts import (
+from healthcheck.stages.weights.fit import is_dense
+from healthcheck.stages.weights.folder import shown
+from healthcheck.stages.weights.known_models import known_models
+from healthcheck.stages.weights.records import (
     OVERRIDES,
     Weights,
     WeightsFacts,
     check,
     judge_only_launches,
 )
-from healthcheck.stages.weights.fit import is_dense
-from healthcheck.stages.weights.folder import shown
-from healthcheck.stages.weights.known_models import known_models
 from healthcheck.stages.weights.repairs import Repair, together, with_option, without_option
 from healthcheck.text.messages import msg
 

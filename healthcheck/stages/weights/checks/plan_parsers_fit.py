@@ -20,9 +20,9 @@ from healthcheck.stages.plan.vllm_cli.parsers import (
     pair_of,
 )
 from healthcheck.stages.weights.documents import text_of
-from healthcheck.stages.weights.facts import WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.inventory import Format as FileFormat
+from healthcheck.stages.weights.records import WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.repairs import with_option, without_option
 from healthcheck.stages.weights.tokenizer import missing_tokens
 from healthcheck.text.messages import joined, msg

@@ -6,7 +6,7 @@ from healthcheck.ascend.hardware import Family
 from healthcheck.ascend.support_matrix import ALIBI, MATRIX, SOFT_CAP, Support, catalogue
 from healthcheck.core.check import At, Findings, NotApplicable, note, warn
 from healthcheck.stages.weights.documents import JsonObject, child, text_of, words
-from healthcheck.stages.weights.facts import WeightsFacts, check
+from healthcheck.stages.weights.records import WeightsFacts, check
 from healthcheck.stages.weights.repairs import without_option
 from healthcheck.text.messages import Message, msg
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.core.check import At, Findings, fail
-from healthcheck.stages.weights.facts import Weights, WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.inventory import Format, format_of, is_partial, of_format
+from healthcheck.stages.weights.records import Weights, WeightsFacts, check
 from healthcheck.stages.weights.words import some
 from healthcheck.text.messages import msg
 

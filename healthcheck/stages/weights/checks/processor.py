@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from healthcheck.core.check import At, Findings, NotApplicable
 from healthcheck.stages.weights.documents import text_of
-from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.known_models import known_models
+from healthcheck.stages.weights.records import WeightsFacts, check
 from healthcheck.stages.weights.tokenizer import PROCESSOR_FILES
 from healthcheck.system import json_text
 from healthcheck.text.messages import joined, msg

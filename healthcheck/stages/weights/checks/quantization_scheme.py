@@ -10,7 +10,6 @@ from healthcheck.ascend.schemes import IN_GROUPS, Registry
 from healthcheck.core.check import At, Findings, NotApplicable, fail, note, unsettled, warn
 from healthcheck.core.records import Finding
 from healthcheck.stages.weights.documents import JsonObject, text_of
-from healthcheck.stages.weights.facts import Weights, WeightsFacts, check
 from healthcheck.stages.weights.fit import (
     Layer,
     NamedScheme,
@@ -20,6 +19,7 @@ from healthcheck.stages.weights.fit import (
     read_load,
     schemes_of_method,
 )
+from healthcheck.stages.weights.records import Weights, WeightsFacts, check
 from healthcheck.stages.weights.words import broken
 from healthcheck.text.messages import msg
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from healthcheck.core.check import At, Findings, NotApplicable, fail, needs_network, note, warn
 from healthcheck.stages.weights.documents import JsonObject, child, text_of, words
-from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import Folder, Unreadable, shown
+from healthcheck.stages.weights.records import WeightsFacts, check
 from healthcheck.stages.weights.repairs import with_option
 from healthcheck.stages.weights.words import some
 from healthcheck.text.messages import msg

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from healthcheck.core.check import Findings, NotApplicable, fail, note, warn
 from healthcheck.core.records import Finding
-from healthcheck.stages.weights.facts import Shard, Weights, WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
+from healthcheck.stages.weights.records import Shard, Weights, WeightsFacts, check
 from healthcheck.text.messages import msg
 
 MAX_REPORTED = 10

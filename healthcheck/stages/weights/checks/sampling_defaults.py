@@ -11,7 +11,7 @@ from healthcheck.ascend import stacks
 from healthcheck.core.check import At, Findings, NotApplicable, note
 from healthcheck.core.records import Finding, JsonValue
 from healthcheck.stages.plan.checks.chat_api import COMPLETION
-from healthcheck.stages.weights.facts import WeightsFacts, check
+from healthcheck.stages.weights.records import WeightsFacts, check
 from healthcheck.text.messages import msg
 
 FROM, OVERRIDE, FILE = "generation-config", "override-generation-config", "generation_config.json"

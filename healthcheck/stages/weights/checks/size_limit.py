@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.core.check import At, Findings, NotApplicable, note, warn
-from healthcheck.stages.weights.facts import Weights, WeightsFacts, check
 from healthcheck.stages.weights.folder import MAX_ENTRIES, Entry
 from healthcheck.stages.weights.inventory import Format, is_partial, of_format
+from healthcheck.stages.weights.records import Weights, WeightsFacts, check
 from healthcheck.stages.weights.words import gigabytes, some
 from healthcheck.text.messages import msg
 

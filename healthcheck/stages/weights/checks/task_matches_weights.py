@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.core.check import At, Findings, NotApplicable, fail, note, warn
-from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.nature import Family
+from healthcheck.stages.weights.records import WeightsFacts, check
 from healthcheck.stages.weights.task import task_of, usual_task
 from healthcheck.text.messages import joined, mapped, msg
 

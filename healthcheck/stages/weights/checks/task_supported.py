@@ -6,8 +6,8 @@ import difflib
 
 from healthcheck import contract
 from healthcheck.core.check import At, Findings, fail, note, unsettled
-from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
+from healthcheck.stages.weights.records import WeightsFacts, check
 from healthcheck.stages.weights.task import named_tasks, task_of
 from healthcheck.text.messages import joined, msg
 

@@ -14,14 +14,14 @@ from healthcheck.core.check import At, Findings, NotApplicable, fail, note, unse
 from healthcheck.core.commands import Commanded
 from healthcheck.core.records import Finding, JsonValue
 from healthcheck.errors import UsageError
-from healthcheck.stages.repo.facts import Submission
+from healthcheck.stages.repo.records import Submission
 from healthcheck.stages.weights.content_format import ContentFormat
 from healthcheck.stages.weights.documents import text_of, words
-from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import Unreadable, shown
 from healthcheck.stages.weights.inventory import Format
 from healthcheck.stages.weights.known_models import known_models
 from healthcheck.stages.weights.nature import Family
+from healthcheck.stages.weights.records import WeightsFacts, check
 from healthcheck.stages.weights.render import Rendered, Renderings, render
 from healthcheck.stages.weights.tokenizer import JSON_FILE, MAX_TEMPLATE_BYTES, Template, decoded
 from healthcheck.stages.weights.words import broken

@@ -8,10 +8,10 @@ from healthcheck.ascend.schemes import Attention
 from healthcheck.core.check import Findings, fail, unsettled, warn
 from healthcheck.stages.plan.vllm_cli.catalogue import nearest
 from healthcheck.stages.weights.documents import text_of
-from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.fit.load import read_load
 from healthcheck.stages.weights.fit.memory import latent_rank
 from healthcheck.stages.weights.folder import shown
+from healthcheck.stages.weights.records import WeightsFacts
 from healthcheck.stages.weights.repairs import without_option
 from healthcheck.text.messages import msg
 

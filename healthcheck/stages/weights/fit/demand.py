@@ -8,9 +8,9 @@ from healthcheck.ascend import stacks
 from healthcheck.core.check import NotApplicable
 from healthcheck.stages.plan.servers.options import tokens
 from healthcheck.stages.weights.documents import JsonObject, child, integer, positive, text_of
-from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.fit.load import Load, read_load
 from healthcheck.stages.weights.fit.memory import Layout, Shape, read_shape
+from healthcheck.stages.weights.records import WeightsFacts
 from healthcheck.text.messages import msg
 
 UTILIZATION = 0.9

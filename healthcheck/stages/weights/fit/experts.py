@@ -10,8 +10,8 @@ from healthcheck.stages.weights.documents import (
     text_of,
     words,
 )
-from healthcheck.stages.weights.facts import Weights
 from healthcheck.stages.weights.known_models import known_models
+from healthcheck.stages.weights.records import Weights
 
 EXPERTS = (
     "n_routed_experts",

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from healthcheck.ascend import schemes
 from healthcheck.ascend.hardware import Family
 from healthcheck.stages.weights.documents import text_of
-from healthcheck.stages.weights.facts import DESCRIPTION, Weights, WeightsFacts
 from healthcheck.stages.weights.fit import experts
 from healthcheck.stages.weights.inventory import Format, of_format
+from healthcheck.stages.weights.records import DESCRIPTION, Weights, WeightsFacts
 from healthcheck.stages.weights.safetensors import BITS
 from healthcheck.text.messages import msg
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from healthcheck.ascend.schemes import IN_GROUPS
 from healthcheck.stages.weights.documents import JsonObject, child, integer, text_of, words
-from healthcheck.stages.weights.facts import DESCRIPTION, Weights
 from healthcheck.stages.weights.fit.experts import has_experts
 from healthcheck.stages.weights.folder import shown
+from healthcheck.stages.weights.records import DESCRIPTION, Weights
 from healthcheck.text.messages import msg
 
 EXPERTS = ".experts."

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from healthcheck.ascend import schemes, stacks
 from healthcheck.core.check import Findings, fail, warn
 from healthcheck.core.records import Finding
-from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.fit.load import Load, fp8_beside_schemes
 from healthcheck.stages.weights.folder import shown
+from healthcheck.stages.weights.records import WeightsFacts
 from healthcheck.stages.weights.repairs import with_option, without_option
 from healthcheck.text.messages import msg
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from healthcheck.ascend import stacks
 from healthcheck.stages.weights.documents import integer, positive, text_of
-from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.fit.memory import Cached, Layout, Shape
+from healthcheck.stages.weights.records import WeightsFacts
 
 DEFAULT_SEQUENCES = 256
 """vLLM's --max-num-seqs for a device of unknown memory: vllm-ascend does not say it before the start."""
