@@ -62,7 +62,7 @@ def test_the_price_of_the_answer_contract_is_on_record() -> None:
     accepted = [row for row in otherwise() if row.answer.label != "right"]
     assert all(row.reason for row in otherwise())
     assert not any(row.before for row in accepted)
-    assert (len(refused), len(accepted)) == (413, 55)
+    assert (len(refused), len(accepted)) == (403, 55)
     assert sum(not row.before for row in refused) == 49
 
 
