@@ -1,7 +1,7 @@
 """The price of the answer contract: the kit's grader on the labelled answers of tests/probe/data.
 
-The labelled answers are known to anyone who changes the grader, so these figures are in sample. They do not forecast
-errors on other answers, and are no comparison with graders that never saw them.
+The labelled answers are known to anyone who changes the grader, so these figures are in sample. They do not
+forecast errors on other answers, and are no comparison with graders that never saw them.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ RIGHT = (
     ("120000000", "答案是1亿2000万。", "form"),
     ("36", "答案是36个苹果。", "form"),
     ("36", "答案为：36", "form"),
-    ("36", "所以答案就是 36。", "fallback"),
+    ("36", "所以答案就是 36。", "form"),
     ("36", "最终答案：**36**", "form"),
     ("36", "答：一共有36个。", "fallback"),
     ("36", "答案是３６。", "form"),
@@ -229,6 +229,41 @@ def test_long_loops_take_no_time_that_grows_without_bound(piece: str) -> None:
     grade(number_problem("18"), piece * (200_000 // len(piece)))
 
 
+@pytest.mark.parametrize(
+    ("text", "tier", "letter"),
+    [
+        ("【答案】B\n【解析】A错误，C正确但D不对", FORM, "B"),
+        ("故选 B。", FORM, "B"),
+        ("所以正确选项应为B。", FORM, "B"),
+        (r"$\boxed{\textbf{(B)}}$", FORM, "B"),
+        ("The correct answer is: **B) London**", FORM, "B"),
+        ("The answer is London.", FORM, "B"),
+        ("The correct answer is B.\n\nA is in France. D is in Germany.", FORM, "B"),
+        ("Thus, (B) is correct.", FALLBACK, "B"),
+        ("The answer is A or B.", "", ""),
+        ("答案是A和B。", "", ""),
+        ("The answer is not B.", "", ""),
+        ("A\n\nBut no, I choose B.", "", ""),
+        ("A. first\nB. second", "", ""),
+    ],
+)
+def test_a_letter_is_read_in_the_form_else_as_the_last_one(
+    text: str, tier: str, letter: str
+) -> None:
+    problem = Problem(
+        id="x",
+        family="mcq",
+        tier="",
+        question=CAPITALS,
+        answer="B",
+        kind=AnswerKind.CHOICE,
+        letters="ABCD",
+    )
+    graded = grade(problem, text)
+    assert (graded.tier, graded.extracted) == (tier, letter)
+    assert graded.correct == (letter == "B")
+
+
 CAPITALS = "Which?\nA. Paris\nB. London\nC. Rome\nD. Berlin"
 
 
@@ -386,6 +421,10 @@ def test_a_number_in_bold_with_the_unit_of_the_right_answer_is_read_as_the_last_
         ("Is it 18?", "", False),
         ("It is not 18.", "", False),
         ("3 * 6 =", "", False),
+        (r"\boxed{x > 18}", "", False),
+        (r"\boxed{\pm 18}", "", False),
+        ("The answer is 18 to 20.", FALLBACK, False),
+        ("It rose from 12 to 18.", FALLBACK, True),
     ],
 )
 def test_the_last_match_of_the_form_counts_else_the_last_number(

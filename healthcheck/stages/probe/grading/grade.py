@@ -94,7 +94,8 @@ def grade(problem: Problem, text: str, *, finish_reason: str = "") -> Grade:
         reading = _in_form(problem, statement)
         if reading.text:
             return Grade() if statement.taken_back else _graded(FORM, reading)
-    stated_otherwise = stated and problem.kind is AnswerKind.CHOICE  # "not B", "A or B"
+    # "not B", "A or B" and \boxed{x > 5} are results, but none of the kind of the problem
+    stated_otherwise = any(each.boxed or problem.kind is AnswerKind.CHOICE for each in stated)
     if cut or stated_otherwise or statements.ends_in_a_question(plain):
         return Grade()
     return _graded(FALLBACK, _leniently(problem, plain))

@@ -62,6 +62,7 @@ _GOES_ON = re.compile(
     r"|(?:\s\w+)?[\s,，]*(?:\bor\b(?!\s(?:about|approximately|roughly)\b)|或|还是)[^\d\n]{0,9}\d"
 )
 """After a number: more of an expression or quantity, or an alternative."""
+_TO = re.compile(r"\s?(?:to\b|到|至|~)\s?\d")
 _DENIED = re.compile(r"(?:\bnot|n['’]t|不是|不选|并非)[\s$(（]{0,3}$")
 _FUNCTION = re.compile(r"\b(?:log|ln|sin|cos|tan|sqrt)[\s(]{0,2}$")
 MOST_NUMBERS = 200
@@ -162,7 +163,9 @@ def stated_number(statement: str) -> Number | None:
     """
     for part in (statement, statement.rpartition("=")[2]):
         lead, found = _LEAD.match(part), numbers(part)
-        if lead and found and found[0].start <= lead.end() and not _is_part(part, found[0]):
+        if not (lead and found and found[0].start <= lead.end()):
+            continue
+        if not (_is_part(part, found[0]) or _TO.match(part, found[0].unit_end)):
             return found[0]
     return None
 

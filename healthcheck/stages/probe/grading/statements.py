@@ -30,11 +30,13 @@ class Statement:
         text: the content of the box, or the rest of the sentence.
         line: the content of the box, or the rest of the line.
         after: the answer after the text.
+        boxed: whether it is the content of a box.
     """
 
     text: str
     line: str
     after: str
+    boxed: bool
 
     @property
     def taken_back(self) -> bool:
@@ -51,7 +53,7 @@ def statements(answer: str, marks: re.Pattern[str]) -> Iterator[Statement]:
 def _in_box(answer: str, mark: re.Match[str]) -> Statement:
     rest = answer[mark.end() :]
     text = _content(rest[:MAX_CHARS])
-    return Statement(text=text, line=text, after=rest[len(text) + 1 :])
+    return Statement(text=text, line=text, after=rest[len(text) + 1 :], boxed=True)
 
 
 def _content(rest: str) -> str:
@@ -70,7 +72,7 @@ def _in_line(answer: str, mark: re.Match[str]) -> Statement:
     line = answer[place : place + MAX_CHARS].partition("\n")[0]
     end = _SENTENCE_END.search(line)
     text = line[: end.start()] if end else line
-    return Statement(text=text, line=line, after=answer[place + len(text) :])
+    return Statement(text=text, line=line, after=answer[place + len(text) :], boxed=False)
 
 
 def ends_in_a_question(answer: str) -> bool:

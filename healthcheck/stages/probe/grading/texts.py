@@ -17,4 +17,5 @@ def same(text: str) -> str:
     plain = re.sub(r"(?<=\d) ?([ap])\.?m\b\.?", r" \1m", plain)
     plain = re.sub(r"\s+", " ", plain).strip(_AROUND)
     plain = re.sub(r"\s*\{?:\}?\s*", ":", plain)
+    plain = re.sub(r"\s*([-+*/=])\s*", r"\1", plain)
     return re.sub(r"^(?:the|an?)\s+(?=\S)", "", plain)

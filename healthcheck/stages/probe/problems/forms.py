@@ -13,7 +13,7 @@ from healthcheck.stages.probe.problems.problem import AnswerKind
 
 _BEGINS = (
     r"(?<![A-Za-z])answers?\b[\"']?\s?(?:is\b\s?[:：]?|[:：=])"
-    r"|答案(?:选?[是为]|选|[:：=])[:：]?"
+    r"|答案(?:应该?|就)?(?:选?[是为]|选|[:：=】])[:：]?"
     r"|(?:^|(?<=\n))####(?!#)"
     r"|\\?(?:f?boxed|fbox)\s?\{"
 )
@@ -22,7 +22,7 @@ _STATEMENT = re.compile(_BEGINS, re.IGNORECASE)
 _CHOICE = re.compile(
     _BEGINS
     + r"|\b(?:choice|option)\s?(?:is\b\s?[:：]?|[:：])"
-    + r"|选项[是为][:：]?|(?<!不)选择?\s?[:：]?(?=\s?[(（]?[A-J])",
+    + r"|选项(?:应该?|就)?[是为][:：]?|(?<!不)选择?\s?[:：]?(?=\s?[(（]?[A-J])",
     re.IGNORECASE,
 )
 """The same for a letter, which is also said to be the right choice or option."""
