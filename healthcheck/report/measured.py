@@ -9,6 +9,7 @@ from healthcheck.core.records import JsonValue
 from healthcheck.report import words
 from healthcheck.report.excerpts import Excerpt, excerpts
 from healthcheck.stages.probe.grading import Grade
+from healthcheck.stages.probe.grading.grade import FALLBACK, FORM
 from healthcheck.stages.probe.problems import Problem
 from healthcheck.stages.probe.records import (
     THE_KIT,
@@ -28,6 +29,8 @@ from healthcheck.text.redact import without_secrets
 TEXT_BUDGET_BYTES = 1_700_000
 MOST_SAMPLES = 4000
 NOTE_CHARACTERS = 300
+_EXAMPLES = 3
+_END_CHARACTERS = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +58,8 @@ class Measured:
 
     Attributes:
         said: the amount of data, and what is missing, one sentence each.
+        form_missed: the share of samples that miss the form of the prompt; "" if none does.
+        missed: the ends of some answers that miss it, each with its problem.
         strata: further divisions of the problems, by name.
         choices: figures of rules that choose one answer of a problem's samples, and the choice in words.
         legend: each result of a sample that occurs: its name, its words, its count.
@@ -62,6 +67,8 @@ class Measured:
     """
 
     said: tuple[str, ...]
+    form_missed: str
+    missed: tuple[str, ...]
     figures: tuple[Figure, ...]
     choices: tuple[tuple[Estimate, str], ...]
     tiers: tuple[Tier, ...]
@@ -73,12 +80,16 @@ class Measured:
 
 OUTCOMES = {
     "right": msg("right"),
-    "loose": msg("right, but not marked as the prompt asks"),
+    "loose": msg("right, but not in the form that the prompt asks for"),
     "wrong": msg("wrong"),
     "cut": msg("wrong, cut at max_tokens"),
     "failed": msg("the request failed"),
 }
 """The result of a sample; the names are classes of page.css."""
+_FOUND_IN = {
+    FORM: msg("the form that the prompt asks for"),
+    FALLBACK: msg("the last number, letter, formula or line"),
+}
 
 
 def measured(run: ProbeRun) -> Measured:
@@ -89,6 +100,8 @@ def measured(run: ProbeRun) -> Measured:
     legend = ((name, said, outcomes.count(name)) for name, said in OUTCOMES.items())
     return Measured(
         said=_said(run),
+        form_missed=_form_missed(run),
+        missed=tuple(_missed(run)),
         figures=tuple(_figures(run)),
         choices=figures.choices(run) if figures.grid(run).repeats > 1 else (),
         tiers=tuple(_rows(run, (figures.overall(run), *figures.tiers(run)))),
@@ -142,6 +155,45 @@ def _said(run: ProbeRun) -> tuple[str, ...]:
             )
         )
     return tuple(said)
+
+
+def _form_missed(run: ProbeRun) -> str:
+    places = figures.missing_form(run)
+    if not places:
+        return ""
+    strict = figures.accuracy_strict(run, figures.grid(run)) if figures.grid(run).rows else None
+    share = msg(
+        "Form missed in {share:.1f} % of the samples ({missed} of {samples}).",
+        share=100 * len(places) / len(run.samples),
+        missed=len(places),
+        samples=len(run.samples),
+    )
+    if strict is None:
+        return share
+    return joined(
+        " ",
+        (
+            share,
+            msg("Without them, the accuracy is {strict:.2f} %.", strict=100 * strict.value),
+        ),
+    )
+
+
+def _missed(run: ProbeRun) -> Iterator[str]:
+    """The ends of the first answers that miss the form, of different problems if possible."""
+    by_problem = {
+        run.samples[place].problem: place for place in reversed(figures.missing_form(run))
+    }
+    for place in sorted(by_problem.values())[:_EXAMPLES]:
+        sample, grade = run.samples[place], run.grades[place]
+        text = without_secrets(sample.text).rstrip()
+        end = ("…" if len(text) > _END_CHARACTERS else "") + text[-_END_CHARACTERS:]
+        yield msg(
+            "{problem} ({result}): {end}",
+            problem=words.plain(run.problems[sample.problem].id),
+            result=OUTCOMES[outcome(sample, grade)],
+            end=words.plain(end),
+        )
 
 
 def _figures(run: ProbeRun) -> Iterator[Figure]:
@@ -211,7 +263,7 @@ def _sample(run: ProbeRun, place: int) -> dict[str, JsonValue]:
         "r": sample.repeat,
         "order": sample.order,
         "extracted": _note(grade.extracted),
-        "by": grade.tier,
+        "by": _FOUND_IN.get(grade.tier, ""),
         "judge": _note(grade.by),
         "client": _client(run.problems[sample.problem], sample),
         "finish": _note(sample.finish_reason),

@@ -301,13 +301,13 @@ def _finding(screen: _Screen, result: CheckResult, finding: Finding) -> Table:
 
 
 def _metrics(screen: _Screen, report: Report, most: int) -> None:
-    """The first figures, except avg@n without soft scores, which is the accuracy, and the strict reading of it."""
+    """The first figures, except avg@n without soft scores, which is the accuracy, and those of the form."""
     shown = (
         f"  {name:<26} {screen.say(_estimate(value))}"
         for name, value in report.metrics.items()
         if isinstance(value, dict) and "value" in value
         if not (name.startswith("avg@") and report.metrics.get(SOFT_SCORES) == 0)
-        if name != "strict accuracy"
+        if name not in {"accuracy_strict", "form_missed"}
     )
     for line in islice(shown, most):
         _print(screen, line)

@@ -1,4 +1,8 @@
-"""The corpus of labelled answers (data/answers.toml): every answer is graded as its label says, but for a known few."""
+"""The labelled answers: each is graded as its label says, except for those of data/graded_otherwise.jsonl.
+
+That table is the price of the answer contract: answers that are in neither the form nor the one lenient reading, and
+answers that deny, guess or correct in words what they name.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import pytest
 
 from healthcheck.stages.probe.grading import golds, grade
 from healthcheck.stages.probe.problems import AnswerKind
-from tests.support.answers import Labelled, fresh, labelled
+from tests.support.answers import Labelled, fresh, labelled, otherwise
 
 KINDS = {
     "number": AnswerKind.NUMBER,
@@ -14,12 +18,8 @@ KINDS = {
     "words": AnswerKind.PHRASE,
     "choice": AnswerKind.CHOICE,
 }
-KNOWN_ERRORS = {
-    "The year was 1969, during Apollo 11.",  # the last number that nothing marks
-    "There are 104 bottles: 96 in crates and 8 loose.",  # the parts after the whole
-    "Plants take up carbon dioxide.",  # the text of an option in a sentence, without its letter
-}
-"""Right answers that are called wrong. No wrong answer is called right."""
+USUAL = "f"
+"""The set of usual answers to questions like those of GSM8K, MATH, MMLU and C-Eval."""
 
 
 def graded_right(answer: Labelled) -> bool:
@@ -42,22 +42,28 @@ def test_the_corpus_is_large_and_has_two_languages() -> None:
 
 @pytest.mark.process
 @pytest.mark.parametrize("kind", KINDS)
-def test_answers_are_graded_as_they_are_labelled(kind: str) -> None:
-    answers = [answer for answer in labelled() if answer.kind == kind]
-    refused = {
-        answer.text for answer in answers if answer.label == "right" and not graded_right(answer)
-    }
-    accepted = [answer for answer in answers if answer.label != "right" and graded_right(answer)]
-    assert refused == KNOWN_ERRORS & {answer.text for answer in answers}
-    assert not accepted
+def test_answers_are_graded_as_labelled_except_for_those_of_the_table(kind: str) -> None:
+    answers = [answer for answer in (*labelled(), *fresh()) if answer.kind == kind]
+    other = {answer for answer in answers if graded_right(answer) != (answer.label == "right")}
+    assert other == {row.answer for row in otherwise() if row.answer.kind == kind}
 
 
 @pytest.mark.process
-def test_answers_that_were_new_to_the_grader_are_seldom_refused_and_none_is_accepted() -> None:
-    answers = fresh()
-    right = [answer for answer in answers if answer.label == "right"]
-    assert sum(not graded_right(answer) for answer in right) <= 0.05 * len(right)
-    assert not [answer for answer in answers if answer.label == "wrong" and graded_right(answer)]
+def test_of_usual_answers_97_in_100_are_graded_as_labelled_and_no_wrong_one_is_accepted() -> None:
+    answers = [answer for answer in fresh() if answer.about == USUAL and answer.kind != "words"]
+    graded = [graded_right(answer) == (answer.label == "right") for answer in answers]
+    assert len(answers) == 274
+    assert sum(graded) >= 0.97 * len(answers)
+    assert not [one for one in answers if one.label != "right" and graded_right(one)]
+
+
+def test_the_price_of_the_answer_contract_is_on_record() -> None:
+    refused = [row for row in otherwise() if row.answer.label == "right"]
+    accepted = [row for row in otherwise() if row.answer.label != "right"]
+    assert all(row.reason for row in otherwise())
+    assert not any(row.before for row in accepted)
+    assert (len(refused), len(accepted)) == (403, 55)
+    assert sum(not row.before for row in refused) == 49
 
 
 def test_the_kind_of_a_gold_is_seen(subtests: pytest.Subtests) -> None:

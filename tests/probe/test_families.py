@@ -147,7 +147,7 @@ def test_what_the_vqa_metric_holds_for_the_same_answer(
 @pytest.mark.parametrize(
     ("text", "correct", "strict"),
     [
-        ("B", True, True), ("(B)", True, True), ("B.", True, True), ("The answer is B.", True, True),
+        ("B", True, False), ("(B)", True, False), ("B.", True, False), ("The answer is B.", True, True),
         ("The answer is (B) 12.", True, True), ("**Answer: B**", True, True), (r"\boxed{B}", True, True),
         ("答案是B。", True, True), ("A is too small, so it must be B", True, False), ("I think it is\nB. 12", True, False),
         ("The answer is C.", False, False), ("A", False, False), ("none", False, False), ("", False, False),
@@ -215,7 +215,10 @@ def test_questions_with_words_for_answers_are_graded_by_words(tmp_path: Path) ->
     )
     paris, four = draw(path, 10, 0).problems
     assert grade(paris, "Paris.").correct
-    assert grade(paris, "The capital is: Paris").correct
+    assert grade(paris, "The capital?\nThe answer is: Paris").correct
+    assert not grade(
+        paris, "The capital is: Paris"
+    ).correct  # neither the form, nor a line of its own
     assert not grade(paris, "London").correct
     assert grade(four, "It is 4.").correct
 

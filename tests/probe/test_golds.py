@@ -20,8 +20,8 @@ from tests.support.probes import even
 pytestmark = pytest.mark.process
 
 NUMBERS = (
-    "18", "-5", "3/4", "1,234", "50%", "$18", "$70,000", "18 apples", "36个", "5 cm", "x = 5", r"\frac{3}{4}", "18元5角",
-    "2 hours 30 minutes", "1.5 million", "5 USD", r"\$18.90", "0.5", "1.234.567", "三十六", "two thirds", r"12\%", "1969",
+    "18", "-5", "3/4", "1,234", "50%", "$18", "$70,000", "18 apples", "36个", "5 cm", "x = 5", r"\frac{3}{4}",
+    "1.5 million", "5 USD", r"\$18.90", "0.5", "1.234.567", r"12\%", "1969",
 )  # fmt: skip
 EXPRESSIONS = (
     "(3, 14)", "x^2+5x+12", r"\{1,2\}", r"2\sqrt{3}", r"\frac{\pi}{2}", "y=2x+1", r"(-\infty, 2]", "[1, 3)", "3+4i", "1, 2",
@@ -30,6 +30,7 @@ EXPRESSIONS = (
 PHRASES = (
     "Team 7", "6:14", "3:7", "July 20, 1969", "Paris", "N/A", "C++", "555-1234", "1969-07-20", "7/20/1969", "12 Angry Men",
     "7th", "Yes", "巴黎", "10 Downing Street", "20 July", r"\text{Evelyn}", "A", "3D", "B2B", "Louis XIV", "2-3",
+    "18元5角", "2 hours 30 minutes", "三十六", "two thirds", "not 5",
 )  # fmt: skip
 KINDS = [
     *((gold, AnswerKind.NUMBER) for gold in NUMBERS),
@@ -89,7 +90,7 @@ def written(folder: Path, *answers: object) -> Path:
 
 
 @pytest.mark.parametrize(
-    "gold", ["<think>5", "...", "not 5", "5\n\nQuestion: 6", r"x^{2", r"A\cup B"]
+    "gold", ["<think>5", "...", "5\n\nQuestion: 6", r"x^{2", r"A\cup B"]
 )  # fmt: skip
 def test_a_row_whose_own_gold_is_not_graded_right_is_refused(tmp_path: Path, gold: str) -> None:
     with pytest.raises(UsageError) as refused:
@@ -113,7 +114,7 @@ def test_a_server_that_gives_the_golds_back_is_wholly_right(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("row", "asks"),
     [
-        ({"question": "How many?", "answer": "5"}, "End with: The answer is X."),
+        ({"question": "How many?", "answer": "5"}, "End with: The answer is N."),
         ({"question": "Capital?", "answer": "Paris"}, "End with: The answer is X."),
         ({"question": "首都是哪里？", "answer": "巴黎"}, "最后写：答案是X。"),
         ({"question": "Expand.", "answer": "x^2+1"}, r"End with the answer in \boxed{}."),

@@ -18,6 +18,7 @@ else:
 
 FILE = Path(__file__).parents[1] / "probe" / "data" / "answers.toml"
 FRESH = FILE.with_name("fresh.jsonl")
+OTHERWISE = FILE.with_name("graded_otherwise.jsonl")
 LABELS = ("right", "wrong", "none")
 
 
@@ -64,6 +65,34 @@ def labelled() -> tuple[Labelled, ...]:
 def fresh() -> tuple[Labelled, ...]:
     """Six sets of 300 answers, each written apart, labelled before the grader saw them; and attacks on its rules."""
     return tuple(_fresh(json.loads(line)) for line in FRESH.read_text("utf-8").splitlines())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Otherwise:
+    """A row that is graded otherwise than it is labelled.
+
+    Attributes:
+        before: whether the grader before the answer contract called it right.
+        reason: why it is graded so.
+    """
+
+    answer: Labelled
+    before: bool
+    reason: str
+
+
+def otherwise() -> tuple[Otherwise, ...]:
+    """The rows of both files that are graded otherwise than labelled: the price of the answer contract."""
+    rows = [json.loads(line) for line in OTHERWISE.read_text("utf-8").splitlines()]
+    by_text = {(one.about, one.gold, one.text): one for one in (*labelled(), *fresh())}
+    return tuple(
+        Otherwise(
+            answer=by_text[row["about"], row["gold"], row["text"]],
+            before=row["before"],
+            reason=row["reason"],
+        )
+        for row in rows
+    )
 
 
 def _fresh(row: dict[str, Any]) -> Labelled:

@@ -38,7 +38,6 @@ from healthcheck.stages.probe.run.meter import Meter
 from healthcheck.stages.probe.run.request import differences, sent, text_bytes
 from healthcheck.stages.probe.run.sampler import Sampler, connections
 from healthcheck.stages.probe.run.server import describe
-from healthcheck.stages.probe.statistics.gate import Decision
 from healthcheck.system.json_text import plain
 from healthcheck.text.messages import Message, joined, msg
 
@@ -246,7 +245,7 @@ class _Keeper:
     journal: Journal
     problems: Sequence[Problem]
     meter: Meter
-    observer: verdict.Observer | None
+    verdicts: verdict.Verdicts | None
     full: bool
     decided: bool = False
     cut_first: int = 0
@@ -294,8 +293,8 @@ class _Keeper:
             self.one_ended |= sample.finish_reason != "length"
             self.cut_first += not self.one_ended
         self.meter.take(sample, graded)
-        if self.observer:
-            self.decided = self.observer.take(sample, graded) is not Decision.OPEN
+        if self.verdicts:
+            self.decided = self.verdicts.take(sample, graded)
 
 
 def _collect(
@@ -360,7 +359,7 @@ def _keeper(
         journal=Journal(folder / JOURNAL),
         problems=problems,
         meter=Meter(progress, total=len(problems) * settings.samples),
-        observer=verdict.Observer(planned) if planned else None,
+        verdicts=verdict.Verdicts(settings, planned) if planned else None,
         full=every,
     )
 

@@ -110,6 +110,7 @@ class ReferenceRun:
         folder: the folder of that run.
         problems_sha256: digest of its problems.
         counts: samples and right ones of each problem, in the order of the bank.
+        strict_counts: the same with only the right ones in the form that the prompt asks for; empty if unknown.
     """
 
     folder: str
@@ -119,6 +120,7 @@ class ReferenceRun:
     max_tokens: int
     counts: Sequence[tuple[int, int]]
     request: RequestOptions = field(default_factory=RequestOptions)
+    strict_counts: Sequence[tuple[int, int]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

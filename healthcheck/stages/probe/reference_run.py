@@ -50,6 +50,7 @@ def reference_of(run: ProbeRun) -> ReferenceRun:
         temperature=run.settings.temperature,
         max_tokens=run.settings.max_tokens,
         counts=tuple(counts_of(figures.matrix(run, chosen))),
+        strict_counts=tuple(counts_of(figures.strict_matrix(run, chosen))),
         request=run.settings.request,
     )
 

@@ -31,6 +31,20 @@ from healthcheck.text.messages import joined, message, msg
 _EXACT = msg(
     "the reference counts as exact; to count the error of one that was measured, give its run folder"
 )
+_VERDICTS = {
+    Decision.HEALTHY: msg("passed"),
+    Decision.DEGRADED: msg("failed"),
+    Decision.OPEN: msg("not settled"),
+}
+_SAME_VERDICT = msg(
+    "the same verdict with and without the answers that miss the form of the prompt"
+)
+_READ_MISSED = msg(
+    "read these answers in logs/samples.jsonl: if the chat template or your own prompt loses the instruction at "
+    "the end of the question, restore it (a prompt of your own needs {place}); otherwise ask more problems "
+    "(--problems)",
+    place="{instruction}",
+)
 MISREAD = 0.02
 LARGE, EASY = 10**9, 0.9
 """Parameters from which a chat model solves so many sums of one step, unless its deployment is broken."""
@@ -63,6 +77,10 @@ def accuracy(run: ProbeRun) -> Findings:
     in the order of dispatch, then at each complete round. It counts failed requests as wrong, and stops when the
     evidence is clear. Unclear evidence is inconclusive, never a pass; the line says how many more samples would
     settle it. With --threshold T the 95 % interval of all samples decides: above T, below T, or inconclusive.
+
+    The prompt asks for a form, such as “The answer is N.”. An answer that misses it counts as right if its last
+    number, formula, letter or line is. `form_missed` is the share of such samples, and `accuracy_strict` counts
+    them as wrong. A verdict that depends on them is inconclusive.
 
     Repair of a degraded deployment: measure again with another --dtype, without quantisation, with
     --tensor-parallel-size 1, with the chat template of the weights; npu-adapter compare shows which problems
@@ -98,6 +116,7 @@ def accuracy(run: ProbeRun) -> Findings:
     )
     yield note(msg("{said}: {asked}{tiers}", said=_said(reached), asked=asked, tiers=tiers))
     runs_code = any(problem.kind.runs for problem in run.problems)
+    yield from _form(run)
     yield from map(note, meaning(summary, () if runs_code else figures.votes(run, chosen)))
     if summary.problems < FEW_PROBLEMS:
         seen = msg(
@@ -142,7 +161,7 @@ def accuracy(run: ProbeRun) -> Findings:
     if run.settings.references:
         yield from _against_reference(run)
     if run.settings.threshold is not None:
-        yield from _against_threshold(reached, run.settings.threshold)
+        yield from _against_threshold(run, reached, run.settings.threshold)
     if not run.settings.references and run.settings.threshold is None:
         again = summary.estimate(reached.name, THIS_BANK)
         assert again
@@ -304,8 +323,8 @@ def _second_opinion(run: ProbeRun) -> Findings:
 
 
 def _against_reference(run: ProbeRun) -> Findings:
-    judged = verdict.judge(run)
-    if judged is None:
+    verdicts = verdict.judge(run)
+    if verdicts is None:
         asked = msg(
             "{problems} problems × {samples}",
             problems=len(run.problems),
@@ -323,6 +342,7 @@ def _against_reference(run: ProbeRun) -> Findings:
         )
         yield unsettled(expected=expected, seen=seen, fix=fix)
         return
+    judged = verdicts.lenient
     question, last = judged.plan.question, judged.last
     margin = msg("{margin:.1f} points", margin=100 * question.margin)
     error = msg("an error of {error:g} %", error=100 * question.error)
@@ -336,6 +356,9 @@ def _against_reference(run: ProbeRun) -> Findings:
     )
     if not question.before:
         yield note(_EXACT)
+    if verdicts.strict and verdicts.differ:
+        yield from _differing(run, judged.decision, verdicts.strict.decision)
+        return
     if judged.decision is Decision.HEALTHY:
         seen = msg(
             "healthy: a loss of {margin} or more is excluded at {error}, a smaller one is not: {seen}",
@@ -391,14 +414,61 @@ def _more(judged: Observer) -> str:
     )
 
 
-def _against_threshold(reached: Estimate, threshold: float) -> Findings:
-    if reached.high < threshold:
+def _against_threshold(run: ProbeRun, reached: Estimate, threshold: float) -> Findings:
+    strict = figures.accuracy_strict(run, figures.grid(run))
+    if _side(reached, threshold) is not _side(strict, threshold):
+        yield from _differing(run, _side(reached, threshold), _side(strict, threshold))
+    elif reached.high < threshold:
         expected = msg("an accuracy of at least {threshold:.2f}", threshold=threshold)
         yield fail(expected=expected, seen=_said(reached), fix=DEGRADED)
     elif reached.low < threshold:
         expected = msg("an interval on one side of {threshold:.2f}", threshold=threshold)
         fix = msg("ask for more problems (--problems): the interval narrows with their number")
         yield unsettled(expected=expected, seen=_said(reached), fix=fix)
+
+
+def _side(estimate: Estimate, threshold: float) -> Decision:
+    """The decision of an interval."""
+    if estimate.high < threshold:
+        return Decision.DEGRADED
+    return Decision.OPEN if estimate.low < threshold else Decision.HEALTHY
+
+
+def _form(run: ProbeRun) -> Findings:
+    """The answers that miss the form that the prompt asks for."""
+    missed = figures.missing_form(run)
+    if missed:
+        strict = figures.accuracy_strict(run, figures.grid(run))
+        yield note(
+            msg(
+                "{share}; accuracy_strict is {strict:.2f} %; one answer ends in {text}",
+                share=_missed_share(run),
+                strict=100 * strict.value,
+                text=excerpt(run.samples[missed[0]].text.rstrip()[-60:]),
+            )
+        )
+
+
+def _missed_share(run: ProbeRun) -> str:
+    missed = len(figures.missing_form(run))
+    return msg(
+        "form missed in {share:.1f} % of the samples ({missed} of {samples})",
+        share=100 * missed / len(run.samples),
+        missed=missed,
+        samples=len(run.samples),
+    )
+
+
+def _differing(run: ProbeRun, lenient: Decision, strict: Decision) -> Findings:
+    """The verdict depends on the answers that miss the form: it is open."""
+    seen = msg(
+        "the verdict depends on answers that miss the form: {lenient} by accuracy, {strict} by accuracy_strict; "
+        "{share}",
+        lenient=_VERDICTS[lenient],
+        strict=_VERDICTS[strict],
+        share=_missed_share(run),
+    )
+    yield unsettled(expected=_SAME_VERDICT, seen=seen, fix=_READ_MISSED)
 
 
 def _said(estimate: Estimate) -> str:

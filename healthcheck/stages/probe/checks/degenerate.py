@@ -8,7 +8,6 @@ from statistics import median
 
 from healthcheck.core.check import Findings, NotApplicable, fail, note, unsettled, warn
 from healthcheck.core.records import Finding, Level
-from healthcheck.stages.probe.grading.statements import STRICT_TIERS
 from healthcheck.stages.probe.problems import prompt
 from healthcheck.stages.probe.records import ProbeRun, Sample, check
 from healthcheck.stages.probe.results import figures
@@ -188,7 +187,7 @@ def _cut_short(run: ProbeRun) -> Iterator[Finding]:
     cut = [
         sample
         for sample, grade in answered
-        if sample.finish_reason == "stop" and not grade.correct and grade.tier not in STRICT_TIERS
+        if sample.finish_reason == "stop" and not grade.correct and grade.form_missed
         if breaks_off(sample.text) or _is_begun(sample.text, texts[sample.problem])
     ]
     low = surely(cut, [sample for sample, _ in answered])

@@ -22,6 +22,7 @@ from healthcheck.sandbox import box, leftovers, outside
 from healthcheck.sandbox.job import IN_DOCKER, EndedBy, Limits, Mode, Recording
 from healthcheck.stages.probe.grading import code_child
 from healthcheck.stages.probe.problems import AnswerKind, Problem
+from healthcheck.stages.probe.problems.forms import FORMS
 from healthcheck.system import files, json_text
 from healthcheck.system.json_text import JsonError
 from healthcheck.text.messages import joined, msg
@@ -32,9 +33,6 @@ _LIMIT_S, _MOST_S = 10.0, 120.0
 """For the tests or one input, and for all inputs."""
 _LIMITS = Limits(
     process_cpu_s=12, processes=32, memory_bytes=2**30, disk_bytes=2**26, kept_output_bytes=2**23
-)
-_FENCE = re.compile(
-    r"^([ \t]*)(`{3,}|~{3,})[^\n`]*\n(.*?)(?:^[ \t]*\2[ \t\r]*$|\Z)", re.MULTILINE | re.DOTALL
 )
 _CODE_BEGINS = re.compile(
     r"^(?:import |from \w[\w.]* import |def |async def |class |@)", re.MULTILINE
@@ -89,7 +87,8 @@ def found_in(answer: str, problem: Problem) -> Found:
     What does not define the function continues the code of the prompt.
     """
     blocks = [
-        textwrap.dedent(body) if indent else body for indent, _, body in _FENCE.findall(answer)
+        textwrap.dedent(body) if indent else body
+        for indent, _, body in FORMS[problem.kind].pattern.findall(answer)
     ]
     if problem.kind is AnswerKind.PROGRAM:
         source = blocks[-1] if blocks else answer

@@ -1,21 +1,18 @@
-r"""Answers that are expressions: points, sets, intervals, equations, roots, LaTeX.
+r"""Compares expressions: points, sets, intervals, equations, roots, LaTeX.
 
-This module finds the stated expression and compares it with the gold: as text, as plain numbers, then by
-math-verify. Brackets are compared here: (3, 14) is not [3, 14].
+As text, then as plain numbers, then by math-verify. Brackets and lists are compared here: (3, 14) is not [3, 14].
 """
 
 from __future__ import annotations
 
 import itertools
 import re
+import unicodedata
 from collections.abc import Sequence
-from unicodedata import normalize
 
 from healthcheck.stages.probe.grading import judge
-from healthcheck.stages.probe.grading.extract import BOLD, SENTENCE_END, Found
 from healthcheck.stages.probe.grading.judge import Verdict
-from healthcheck.stages.probe.grading.numbers import POWERS, Number, in_digits, normalise
-from healthcheck.stages.probe.grading.statements import statements
+from healthcheck.stages.probe.grading.numbers import POWERS, Number, normalise, numbers
 
 _SIGNS = {
     "−": "-", "–": "-", "×": r"\times ", "·": r"\cdot ", "⋅": r"\cdot ", "÷": r"\div ", "π": r"\pi ",
@@ -23,17 +20,9 @@ _SIGNS = {
     "∈": r"\in ", "∅": r"\emptyset ", "（": "(", "）": ")", "，": ",", "。": ".", "：": ":", "°": r"^\circ ",
     "⟨": "(", "⟩": ")", r"\langle": "(", r"\rangle": ")", "、": ",", "θ": r"\theta ", r"\varnothing": r"\emptyset ",
 }  # fmt: skip
-_SPAN = re.compile(
-    r"\$\$(.{1,600}?)\$\$|\$(.{1,600}?)\$|\\\((.{1,600}?)\\\)|\\\[(.{1,600}?)\\\]", re.DOTALL
-)
 _SPACING = re.compile(r"(?<!\\)\\[,;:! ]|\\(?:left|right|displaystyle|quad|qquad)(?![a-z])|~")
 _PLAIN_TEXT = re.compile(r"\\(?:text|mathrm|textbf|mathbf|mbox)\s*\{\s*([^{}]*?)\s*\}")
 _JOINT = re.compile(r"\s*(?:\bor\b|\band\b|或|和|与)\s*")
-_ABOUT = re.compile(r"\s*(?:\\approx|≈|\bor about\b|\bapproximately\b).*$", re.DOTALL)
-_REMARK = re.compile(
-    r"[,，;]?\s+(?:not|which|because|since|as|where|when|with|for|so|rather|instead|and\s+not)\b.*$|[,，]?\s*(?:而不是|因为).*$",
-    re.IGNORECASE | re.DOTALL,
-)
 _MEMBER = re.compile(r"^\s*[A-Za-z]\s*\\in\s*(?![A-Za-z])")
 _TUPLE_NAME = re.compile(
     r"^\s*\(\s*(?:[a-z]|\\(?:rho|theta|phi)\b|[ρφ])(?:\s*,\s*(?:[a-z]|\\(?:rho|theta|phi)\b|[ρφ]))+\s*\)\s*=\s*"
@@ -41,118 +30,50 @@ _TUPLE_NAME = re.compile(
 _VALUE = re.compile(r"\s*([A-Za-z]|\\theta)\s*=\s*([^=]+)")
 _COLUMN = re.compile(r"\\begin\{pmatrix\}(.*)\\end\{pmatrix\}")
 _ROWS = re.compile(r"\[(\[[^\[\]]*\](?:,\[[^\[\]]*\])*)\]")
-_IN_RADIANS = re.compile(
-    r"\s*(?:\\(?:text|mathrm)\s?\{\s*rad(?:ians?)?\s*\}|\brad(?:ians?)?\b|弧度)"
-)
 _NAMED = re.compile(r"^\s*(?:[A-Za-z](?:_\{?\w\}?)?|[a-z]'?\([a-z]\))\s*=\s*(?=[^=]+$)")
 _UNIT = re.compile(
     r"(?<=[\d})])\s+(?:cm|mm|km|m|kg|g|s|(?:square\s)?units?|degrees?)(?:\^\{?[23]\}?)?$"
 )
 """Only after a space: in 5m, m may be a variable."""
-_STATES = re.compile(
-    r"(?:\b(?:is|are|be|at|gives?|equals|has\s+length|i\.e\.|that\s+is)(?!\w)|[:：]|[是为])\s*",
-    re.IGNORECASE,
-)
-_NAMED_LINE = re.compile(r"\s*(?:[-*•]\s+)?\$?[A-Za-z]\s*=[^=]+$")
-_NO_SOLUTION = re.compile(
-    r"\bno\s+(?:real\s+)?solutions?\b|\bempty(?:\s+set)?\b|无(?:实数)?解|没有实数解|空集",
-    re.IGNORECASE,
-)
-_QUALIFIED = re.compile(
-    r"\b(?:if|when|unless|other|false|besides|except|not|until)\b|n['’]t\b|当|若|如果|不|除",
-    re.IGNORECASE,
-)
-_DEGREES = re.compile(r"(?<![\d.])(\d{1,4})\s?(?:\^\{?\\circ\}?|°|degrees\b)")
-_LEADING = re.compile(
-    r"^\s*(?:so|thus|hence|therefore|then|所以|因此|故|即|∴|⇒)[\s,，:：]*", re.IGNORECASE
-)
-_SUBSCRIPT = re.compile("[₀-₉]+")
-_BASE = re.compile(r"(?<=[\dA-F])\s*\((?:in\s+)?base\s+(\d+)\)")
-_IN_BRACKETS = re.compile(
-    r"\s?\((?=[^()]{0,200}[A-Za-z]{3})(?![^()]*\b(?:not|no|incorrect|wrong|should|times|mod|final|or)\b)[^()$\\]{0,200}\)\s?$",
-    re.IGNORECASE,
-)
 _BOUND = re.compile(r"[a-z](<|>|\\le|\\ge)([^<>]+)")
 _BETWEEN = re.compile(r"([^<>]+?)(<|\\le)[a-z](<|\\le)([^<>]+)")
-_NAMED_LINES = re.compile(r"\s*(?:[-*•]\s+)?\$?[A-Za-z]\s*=\s*[^=\s]+\$?\s*", re.MULTILINE)
-_ASIDE = re.compile(
-    r"\b(?:not|exclud\w*|given|candidates?|wrong|check|except)\b|n['’]t\b|不|排除|检验",
-    re.IGNORECASE,
-)
-_OPERATION = re.compile(r"[\w)}]\s*[-+−=^<>≤≥/,²³]")
-_WORD = re.compile(r"[A-Za-z]{3,}|[\u3400-\u9fff]{2,}")
-_KNOWN_WORD = re.compile(
-    r"\\[A-Za-z]+|\blog(?![A-Za-z])|(?<![A-Za-z])(?:sin|cos|tan|sqrt|exp|begin|end|[bpv]?matrix|cases)\b"
-)
-_CHAIN = re.compile(r"\0(?:\s*(?:,|，|or|and|或|和)\s*\0)+(?=\W*$)", re.IGNORECASE)
-"""Formulas that end a text, separated only by commas and joining words."""
 _MOST_ELEMENTS = 12
-_NEAR_THE_END = 1000
-_DENIED = re.compile(r"\b(?:not|never|cannot)\b|n['’]t\b|不是|并非", re.IGNORECASE)
+_FORMULA = re.compile(
+    r"\$\$(.{1,600}?)\$\$|\$(.{1,600}?)\$|\\\((.{1,600}?)\\\)|\\\[(.{1,600}?)\\\]", re.DOTALL
+)
+_COMMAND = re.compile(
+    r"\\(?:begin|end)\{\w+\}|\\(?:text|mathrm)\{[^{}]*\}|\\[A-Za-z]+"
+    r"|(?<![A-Za-z])(?:sin|cos|tan|log|ln|exp|sqrt|pi|infty|or|and)(?![A-Za-z])"
+)
+_WORD = re.compile(r"[A-Za-z]{3,}|[\u3400-\u9fff]")
+_BETWEEN_FORMULAS = re.compile(r"\s*(?:,|，|、|;|or|and|或|和)?\s*")
 
 
-def judged(answer: str, gold: str) -> tuple[Found | None, bool, str]:
-    """The stated expression, whether it equals the gold, and the judge ("" for the kit itself).
-
-    Raises:
-        UsageError: math-verify is needed and not installed.
-    """
-    if r"\pi" in latex(gold):
-        answer = _DEGREES.sub(r"\\frac{\1\\pi}{180}", _IN_RADIANS.sub("", answer))
-    if _key(gold) == r"\emptyset":
-        answer = _empty(answer)
-    answer = _BASE.sub(
-        r"_{\1}", _SUBSCRIPT.sub(lambda found: f"_{{{normalize('NFKC', found[0])}}}", answer)
-    )
-    stated = statements(BOLD.sub(_as_formula, answer))
-    listed = _listed(stated.rest, gold)
-    for statement in stated.marked:
-        if candidate := _continued(_candidate(statement.text, gold), listed):
-            right, by = equal(candidate, gold)
-            return (
-                Found(tier=statement.tier, text=_key(gold) if right else _key(candidate)),
-                right,
-                by,
-            )
-    candidate = "" if stated.taken_back else listed or _unmarked(stated.rest, gold)
-    if not candidate:
-        return None, False, ""
-    right, by = equal(candidate, gold)
-    return Found(tier="last", text=_key(gold) if right else _key(candidate)), right, by
+def stated(statement: str) -> str:
+    """The expression of a statement: the formulas that it begins with, else all of it."""
+    found = [*_FORMULA.finditer(statement)]
+    if not found or statement[: found[0].start()].strip():
+        return statement.rstrip(" .。")
+    said, place = [], found[0].start()
+    for match in found:
+        if not _BETWEEN_FORMULAS.fullmatch(statement, place, match.start()):
+            break
+        said.append(_inside(match))
+        place = match.end()
+    return ", ".join(said)
 
 
-def _as_formula(bold: re.Match[str]) -> str:
-    """An expression in bold as one in dollar signs."""
-    plain = (
-        "$" not in bold[1]
-        and "\\(" not in bold[1]
-        and _OPERATION.search(bold[1])
-        and not _worded(bold[1])
-    )
-    if not plain or len(bold.string) - bold.end() > _NEAR_THE_END:
-        return bold[0]
-    behind = bold.string[bold.end() :].replace("**", "")
-    plain = not _OPERATION.search(_NAMED_LINES.sub("", behind)) and not _worded(
-        behind.partition("\n")[0]
-    )
-    return f"${bold[1]}$" if plain else bold[0]
+def last_formula(answer: str) -> str:
+    """The last formula in an answer; without dollar signs, its last line if that has no words. Else ""."""
+    found = [*_FORMULA.finditer(answer)]
+    if found:
+        return _inside(found[-1])
+    line = answer.strip().rpartition("\n")[2]
+    return "" if _WORD.search(_COMMAND.sub(" ", line)) else line.rstrip(" .。")
 
 
-def _continued(candidate: str, listed: str) -> str:
-    """The whole list whose first line follows a mark: "Answer:", and a line for each value."""
-    return listed if candidate and listed.startswith(candidate) else candidate
-
-
-def _empty(answer: str) -> str:
-    """The answer with the empty set in place of "no solution" in its last sentence, if nothing qualifies that."""
-    ends = [match.end() for match in SENTENCE_END.finditer(answer.rstrip(" \n.。"))]
-    last = answer[ends[-1] if ends else 0 :]
-    plain = _QUALIFIED.search(last) or re.search(r"\d", last)
-    return (
-        answer
-        if plain
-        else answer[: len(answer) - len(last)] + _NO_SOLUTION.sub(r"$\\emptyset$", last)
-    )
+def _inside(formula: re.Match[str]) -> str:
+    return next((text for text in formula.groups() if text), "")
 
 
 def equal(answer: str, gold: str) -> tuple[bool, str]:
@@ -168,7 +89,7 @@ def equal(answer: str, gold: str) -> tuple[bool, str]:
     if "pmatrix" not in answer:
         gold = _as_point(gold)
     answer = _in_notation(answer, gold)
-    if _key(answer) == _key(gold):
+    if key(answer) == key(gold):
         return True, ""
     of_answer, of_gold = _bracketed(answer), _bracketed(gold)
     if of_gold and of_answer:
@@ -276,11 +197,11 @@ def _values(parts: Sequence[str]) -> list[str]:
 
 
 def _one(answer: str, gold: str) -> tuple[bool, str]:
-    if _key(answer) == _key(gold):
+    if key(answer) == key(gold):
         return True, ""
     mine, its = _number(answer), _number(gold)
     if mine and its:
-        return mine.equals(its), ""
+        return mine.is_right(its), ""
     verdict = judge.compare(gold, answer)
     settled = verdict in {Verdict.EQUAL, Verdict.DIFFERENT}
     return verdict is Verdict.EQUAL, judge.name() + ("" if settled else f" ({verdict.value})")
@@ -289,7 +210,7 @@ def _one(answer: str, gold: str) -> tuple[bool, str]:
 def _number(text: str) -> Number | None:
     """The number that makes up a whole text."""
     plain = normalise(text).strip()
-    found = in_digits(plain)
+    found = numbers(plain)
     return (
         found[0] if len(found) == 1 and (found[0].start, found[0].end) == (0, len(plain)) else None
     )
@@ -299,6 +220,7 @@ def latex(text: str) -> str:
     """An expression in the form for math-verify: signs as commands, without spacing, unit and full stop."""
     for sign, command in _SIGNS.items():
         text = text.replace(sign, command)
+    text = re.sub("[₀-₉]+", lambda found: f"_{{{unicodedata.normalize('NFKC', found[0])}}}", text)
     text = re.sub(r"\+\s*\\infty", r"\\infty", text)
     text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+", lambda found: f"^{{{found.group().translate(POWERS)}}}", text)
     text = re.sub(
@@ -307,7 +229,7 @@ def latex(text: str) -> str:
     text = re.sub(r"(?<![\\A-Za-z])sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}", text).replace("**", "^")
     text = re.sub(r"\\?log_(?:e|\{e\})(?![A-Za-z])|(?<![\\A-Za-z])ln(?![A-Za-z])", r"\\ln ", text)
     text = re.sub(r"(?<![\\A-Za-z])log(?![A-Za-z])", r"\\log ", text)
-    text = re.sub(r"(?<![\\A-Za-z])(pi|infty)(?![A-Za-z])", r"\\\1", text)
+    text = re.sub(r"(?<![\\A-Za-z])(pi|infty|sin|cos|tan)(?![A-Za-z])", r"\\\1", text)
     text = _SPACING.sub("", text.strip().strip("$").strip())
     text = _PLAIN_TEXT.sub(r" \1 ", text)
     text = re.sub(
@@ -323,7 +245,7 @@ def latex(text: str) -> str:
     return _UNIT.sub("", text)
 
 
-def _key(text: str) -> str:
+def key(text: str) -> str:
     r"""Equal for expressions that differ only in spaces and in the kind of fraction."""
     return re.sub(r"\s+", "", latex(text).replace(r"\dfrac", r"\frac").replace(r"\tfrac", r"\frac"))
 
@@ -363,76 +285,3 @@ def _one_pair(inside: str) -> bool:
         *itertools.accumulate(((each in "([{") - (each in ")]}") for each in inside), initial=0)
     ]
     return min(depths) == depths[-1] == 0
-
-
-def _candidate(text: str, gold: str) -> str:
-    """The expression in a statement: its formulas, if any, else the whole statement without remarks."""
-    spans = [next(filter(None, groups), "") for groups in _SPAN.findall(text)]
-    if spans:
-        outside = _SPAN.sub("\0", text)
-        opening = re.match(r"[^\w\0]*\0((?:\s*(?:,|or|and|或|和)\s*\0)*)", outside, re.IGNORECASE)
-        listed = 1 + (opening[1].count("\0") if opening else 0)
-        if not opening and len(_split(_bare(gold))) > 1 and (chain := _CHAIN.search(outside)):
-            first = outside[: chain.start()].count("\0")
-            return " , ".join(spans[first : first + chain.group().count("\0")])
-        return _ABOUT.sub("", " , ".join(spans[:listed] if opening else spans[-1:]))
-    plain = _ABOUT.sub("", _REMARK.sub("", _IN_BRACKETS.sub("", text))).strip().rstrip("。. ")
-    if plain.endswith("$") or plain.startswith("$"):
-        plain = plain.strip("$")
-    if _worded(plain.replace(gold, " ")):
-        plain = _after_words(plain)
-    return plain if plain and not _DENIED.search(plain) else ""
-
-
-def _bare(gold: str) -> str:
-    """The elements of a set; any other expression unchanged."""
-    bracketed = _bracketed(latex(gold))
-    return ",".join(bracketed[1]) if bracketed and bracketed[0] == r"\{" else latex(gold)
-
-
-def _after_words(text: str) -> str:
-    """The text after the last word that introduces a result."""
-    text = _LEADING.sub("", text)
-    if not _worded(text):
-        return text.strip()
-    places = [match.end() for match in _STATES.finditer(text)]
-    said = text[places[-1] :] if places else ""
-    return "" if _worded(said) else said.strip()
-
-
-def _worded(text: str) -> bool:
-    """Whether a text has words outside formulas."""
-    return bool(_WORD.search(_KNOWN_WORD.sub(" ", _JOINT.sub(" ", _PLAIN_TEXT.sub(" ", text)))))
-
-
-def _listed(answer: str, gold: str) -> str:
-    """Named values on lines of their own, with the names and as many as the gold has, that end the answer."""
-    lines = [line for line in answer.strip().splitlines() if line.strip()]
-    listed = [*itertools.takewhile(_NAMED_LINE.match, reversed(lines))][::-1]
-    before = lines[-len(listed) - 1] if len(lines) > len(listed) else ""
-    values = [line.strip(" \t*•-$") for line in listed]
-    names = sorted(value[0] for value in values)
-    golds = _split(_bare(gold))
-    named = sorted(one.lstrip()[0] for one in golds if _VALUE.fullmatch(one))
-    fits = names == named if named else len(set(names)) == 1
-    return (
-        ", ".join(values)
-        if len(golds) == len(listed) > 1 and fits and not _ASIDE.search(before)
-        else ""
-    )
-
-
-def _unmarked(answer: str, gold: str) -> str:
-    """The expression of an answer without a mark: all of it, its last formula, or its last sentence's result."""
-    lines = [line for line in answer.strip().splitlines() if line.strip()]
-    if not lines or _DENIED.search(re.split(r"(?<=[.。])\s", lines[-1].strip())[-1]):
-        return ""
-    if len(lines) == 1 and not _worded(lines[0]):
-        return _candidate(lines[0], gold)
-    spans = [next(filter(None, groups), "") for groups in _SPAN.findall(answer)]
-    if spans:
-        if _SPAN.search(lines[-1]):
-            return _candidate(lines[-1], gold)
-        said = _after_words(lines[-1].rstrip(". 。"))
-        return said if _OPERATION.search(said) else spans[-1]
-    return _after_words(lines[-1].rstrip(". 。"))

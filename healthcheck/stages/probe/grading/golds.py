@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from healthcheck.stages.probe.grading.numbers import normalise
-from healthcheck.stages.probe.grading.quantities import quantities, unit_end
+from healthcheck.stages.probe.grading.numbers import normalise, numbers
 from healthcheck.stages.probe.problems import AnswerKind
 
 MAX_CHARS = 2000
@@ -19,8 +18,6 @@ _MONTH = re.compile(r"(?i)\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[
 _NUMBERED = re.compile(r"[\d\s]+(?:[-–—.:：/][\d\s]+)+")
 """Dates, times, ratios, scores and telephone numbers."""
 _FRACTION = re.compile(r"\s*(?:\d+\s+)?\d+\s*/\s*\d+\s*")
-_PLACE = re.compile(r"[\u4e00-\u9fff]+(?<![个座])[省市县区]")
-"""四川省 is a name, and 四个省 is a number."""
 _TEXT_COMMAND = re.compile(
     r"\\(?:text|textbf|mathrm|mathbf|mbox|textit)\s*\{[^{}]*\}|\\[$%#_& ,;!]"
 )
@@ -48,17 +45,16 @@ def kind_of(gold: str) -> AnswerKind:
 def _is_number(gold: str) -> bool:
     """Whether the gold is one quantity, with at most a unit."""
     text = normalise(gold).strip()
-    if _PLACE.fullmatch(text):
-        return False
-    found = quantities(text)
+    found = numbers(text)
     if len(found) != 1 or (
         _NUMBERED.fullmatch(text) and not _FRACTION.fullmatch(text) and not _is_decimal(text)
     ):
         return False
-    before, after = text[: found[0].start], text[unit_end(text, found[0].end) :]
+    (number,) = found
+    before, after = text[: number.start], text[number.unit_end :]
     if _MONTH.search(after) or re.search(r"\d", before):
         return False
-    adjoining = unit_end(text, found[0].end) > found[0].end and _UNIT_WITHOUT_SPACE.fullmatch(after)
+    adjoining = number.unit_end > number.end and _UNIT_WITHOUT_SPACE.fullmatch(after)
     return bool(_BEFORE.fullmatch(before) and (adjoining or _AFTER.fullmatch(after.rstrip(".$"))))
 
 

@@ -1,4 +1,4 @@
-"""Numbers as models write them, read exactly: separators, signs, units, fractions, percent, words in two languages.
+"""Numbers in digits, read exactly: separators, signs, fractions, powers, percent.
 
 Every number is a Fraction: nothing is rounded. A number can have more than one reading ("50 %" is 50 and 1/2); two
 numbers are equal if they share one.
@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from healthcheck.stages.probe.grading import number_words as words
-from healthcheck.stages.probe.grading.units import Kinds, alike
+from healthcheck.stages.probe.grading.units import Kinds, alike, currency, unit_at
 
 MAX_CHARS = 20_000
 """The most characters to read, from the end of an answer, so that an endless loop of digits costs no time."""
@@ -43,7 +42,7 @@ _ROOT = re.compile(r"(?P<times>\d{0,9})\s?(?:\\sqrt|√)\s*[({]?\s*(?P<under>\d{
 
 _NUMBER = re.compile(
     r"""(?P<sign>(?:\b(?:minus|negative)\s+|[-+负]\s?)?)
-    (?:(?:US\$|[$€£¥])\s?)?(?P<inner>-?)
+    (?:(?:US)?(?:(?P<currency>[€£¥￥]|\$(?![^$\n]{0,80}\$))|\$)\s?)?(?P<inner>-?)
     (?:
       (?P<whole>\d+)\s+(?P<top>\d+)\s?/\s?(?P<bottom>\d+)(?![\d/]|\.\d)
       | (?P<numerator>\d+)/(?P<denominator>\d+)(?![\d/]|\.\d)
@@ -51,14 +50,25 @@ _NUMBER = re.compile(
       | (?P<plain>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?:[ ']\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<![^\s($=])\.\d+)
     )
     (?P<power>(?:[eE][-+]?\d{1,3}(?!\w)|\s?\*\s?10\s?\^\s?-?\d{1,3}|\^\d{1,2})?)
-    (?P<scale>\s?(?:thousand|million|billion|trillion|dozen|hundred)\b|[kK](?![A-Za-z])|(?-i:M)(?![A-Za-z])|\s?(?:[千百](?![米克瓦卡分])|[万亿萬億]+))?
+    (?P<scale>\s?(?:thousand|million|billion|trillion)\b|[kK](?![A-Za-z])|(?-i:M)(?![A-Za-z])|\s?(?:[千百](?![米克瓦卡分])|[万亿萬億]+))?
     (?P<percent>\s?(?:%|per\s?cent\b))?""",
     re.VERBOSE | re.IGNORECASE,
 )
+_LEAD = re.compile(r"[\s$(\[{\"'“”:：=~]*(?:[A-Za-z]\w?\s?=[\s$]*)?")
+_GOES_ON = re.compile(
+    r"\s?(?:\\?pi\b|π|√|\\sqrt|[ixyz]\b(?!['’]|\.\w)|:\d)"
+    r"|[\s$]*(?:[-+*/^×÷]\s?[\d(a-z\\]|\\(?:times|div|cdot|pm)|[=≈]\s*$)"
+    r"|[\s,，]*(?:and\b|又|和)?\s?\d"
+    r"|(?:\s\w+)?[\s,，]*(?:\bor\b(?!\s(?:about|approximately|roughly)\b)|或|还是)[^\d\n]{0,9}\d"
+)
+"""After a number: more of an expression or quantity, or an alternative."""
+_TO = re.compile(r"\s?(?:to\b|到|至|~)\s?\d")
+_DENIED = re.compile(r"(?:\bnot|n['’]t|不是|不选|并非)[\s$(（]{0,3}$")
+_FUNCTION = re.compile(r"\b(?:log|ln|sin|cos|tan|sqrt)[\s(]{0,2}$")
+MOST_NUMBERS = 200
+"""From the end of a text: reading each takes time."""
 _SCALES = {
-    "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12,
-    "k": 1000,
-    "m": 10**6,
+    "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "k": 1000, "m": 10**6,
     "百": 100, "千": 1000, "万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8, "万亿": 10**12, "萬億": 10**12,
 }  # fmt: skip
 
@@ -68,19 +78,22 @@ class Number:
     """A number in a text: its place and its possible values, the literal one first.
 
     Attributes:
-        amounts: for known units: the kind (length, time …), and the value in the smallest unit of that kind.
+        end: the end of the digits with their percent sign, without the unit.
+        kinds: what its unit measures; empty without a known unit.
+        unit_end: the end of the unit; `end` without one.
     """
 
     start: int
     end: int
     readings: tuple[Fraction, ...]
-    amounts: Kinds = ()
+    kinds: Kinds = ()
+    unit_end: int
 
-    def equals(self, other: Number) -> bool:
-        """Whether both share an amount, if both have a known unit, else whether they share a value."""
-        if self.amounts and other.amounts:
-            return alike(self.amounts, other.amounts)
-        return not set(self.readings).isdisjoint(other.readings)
+    def is_right(self, gold: Number) -> bool:
+        """Whether this number is the right answer: in its unit, if both have one, else by value."""
+        if self.kinds and gold.kinds:
+            return alike(self.kinds, gold.kinds, self.readings[0], gold.readings[0])
+        return not set(self.readings).isdisjoint(gold.readings)
 
     @property
     def canonical(self) -> str:
@@ -122,8 +135,8 @@ def _root(found: re.Match[str]) -> str:
     return f" {int(found['times'] or 1) * root} " if root * root == under else " √ "
 
 
-def in_digits(text: str) -> tuple[Number, ...]:
-    """The numbers in digits, in order; `text` is normalised."""
+def numbers(text: str) -> tuple[Number, ...]:
+    """The numbers of a normalised text, in order, each with its unit."""
     found: list[Number] = []
     place, scale_before = 0, 0
     while match := _NUMBER.search(text, place):
@@ -137,18 +150,49 @@ def in_digits(text: str) -> tuple[Number, ...]:
         if found and found[-1].end == number.start and _continues(match, scale_before, scale):
             last = found.pop()
             readings = (last.readings[0] + number.readings[0],)
-            number = Number(start=last.start, end=number.end, readings=readings)
+            number = replace(number, start=last.start, readings=readings)
         found.append(number)
         scale_before = scale if _is_chinese(match) else 0
     return tuple(found)
 
 
-def spelled(text: str) -> tuple[Number, ...]:
-    """The numbers in English or Chinese words, in order."""
-    return tuple(
-        Number(start=start, end=end, readings=readings)
-        for start, end, readings in words.spelled_numbers(text)
-    )
+def stated_number(statement: str) -> Number | None:
+    """The number with which a normalised statement begins, else that after its last equals sign.
+
+    None if it is part of an expression, or one of several.
+    """
+    for part in (statement, statement.rpartition("=")[2]):
+        lead, found = _LEAD.match(part), numbers(part)
+        if not (lead and found and found[0].start <= lead.end()):
+            continue
+        if not (_is_part(part, found[0]) or _TO.match(part, found[0].unit_end)):
+            return found[0]
+    return None
+
+
+def last_number(text: str) -> Number | None:
+    """The last number of a normalised text; None if it is part of an expression, or one of several."""
+    places = [match.start() for match in re.finditer(r"\d+", text)][-MOST_NUMBERS:]
+    text = text[places[0] if len(places) == MOST_NUMBERS else 0 :]
+    found = numbers(text)
+    if not found:
+        return None
+    last = found[-1]
+    if _is_part(text, last) or is_denied(text, last.start):
+        return None
+    joined = _GOES_ON.match(text, found[-2].unit_end) if len(found) > 1 else None
+    return None if joined and joined.end() > last.start else last
+
+
+def is_denied(text: str, place: int) -> bool:
+    """Whether "not" precedes this place."""
+    return _DENIED.search(text[max(place - 12, 0) : place]) is not None
+
+
+def _is_part(text: str, number: Number) -> bool:
+    """Whether a number is part of an expression (5π, 3 * 6, 6:30, log 5), or one of several (5 or 7)."""
+    before = text[max(number.start - 8, 0) : number.start]
+    return bool(_GOES_ON.match(text, number.unit_end) or _FUNCTION.search(before))
 
 
 def _glued(text: str, match: re.Match[str]) -> bool:
@@ -169,12 +213,19 @@ def _read(text: str, match: re.Match[str]) -> Number | None:
     elif match["sign"]:
         start += len(match["sign"])
     scale = _scale(match)
-    readings = [value if scale == 1 else value * scale]
-    if scale == _SCALES["dozen"]:  # "3 dozen" also answers "how many dozen?"
-        readings.append(value)
+    value *= scale
     if match["percent"]:
-        readings.append(readings[0] / 100)
-    return Number(start=start, end=match.end(), readings=tuple(readings))
+        return Number(
+            start=start,
+            end=match.end(),
+            readings=(value, value / 100),
+            kinds=(("percent", Fraction(1)),),
+            unit_end=match.end(),
+        )
+    unit = unit_at(text, match.end())
+    kinds = unit.kinds if unit else currency(match["currency"] or "")
+    end = unit.end if unit else match.end()
+    return Number(start=start, end=match.end(), readings=(value,), kinds=kinds, unit_end=end)
 
 
 def _magnitude(match: re.Match[str]) -> Fraction | None:

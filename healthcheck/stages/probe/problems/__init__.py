@@ -14,6 +14,7 @@ from healthcheck.core.records import JsonValue
 from healthcheck.errors import UsageError
 from healthcheck.stages.probe.problems.arithmetic import arithmetic
 from healthcheck.stages.probe.problems.chinese import arithmetic_zh
+from healthcheck.stages.probe.problems.forms import FORMS
 from healthcheck.stages.probe.problems.pictures import address, pictures
 from healthcheck.stages.probe.problems.problem import (
     TIERS,
@@ -55,30 +56,8 @@ FAMILY_OF = {
     Task.ANY_TO_ANY: "pictures",
 }
 """The families of problems for each task: a vision model gets problems with images."""
-_INSTRUCTIONS = {
-    "arithmetic": "End with: The answer is N.",
-    "arithmetic-zh": "最后写：答案是N。",
-    "pictures": "End with: The answer is N.",
-}
-_OF_DATA_SETS = {
-    "gsm8k": (
-        "Let's think step by step. End with: The answer is N.",
-        "请逐步思考。最后写：答案是N。",
-    ),
-    "mcq": ("End with the letter: The answer is X.", "最后写出字母：答案是X。"),
-    "qa": ("End with: The answer is X.", "最后写：答案是X。"),
-    "vqa": ("Answer with a single word or phrase.", "用一个词或短语回答。"),
-    "code": (
-        "Write the whole function in one ```python block.",
-        "把完整的函数写在一个 ```python 代码块里。",
-    ),
-    "program": (
-        "Write a Python program that reads standard input and prints its output, in one ```python block.",
-        "写一个 Python 程序，从标准输入读取，把结果打印到标准输出，放在一个 ```python 代码块里。",
-    ),
-    "expression": (r"End with the answer in \boxed{}.", r"最后把答案写在\boxed{}中。"),
-}
-"""In English and Chinese: a data set is prompted in the language of its question."""
+_STEP_BY_STEP = {"en": "Let's think step by step. ", "zh": "请逐步思考。"}
+"""Before the instruction of GSM8K's problems."""
 _DRAWS_PER_PROBLEM = 20
 LARGEST_BANK = 100_000
 
@@ -131,25 +110,24 @@ def prompt(problem: Problem) -> str:
 
 
 def instruction(problem: Problem) -> str:
-    """The instruction after the question: the form of the answer.
-
-    It is the same for all problems of a family; in a data set it depends on the language and kind of the row.
-    """
-    form = "expression" if problem.kind is AnswerKind.EXPRESSION else problem.family
-    if form in _OF_DATA_SETS:
-        english, chinese = _OF_DATA_SETS[form]
-        return chinese if problem.language == "zh" else english
-    return _INSTRUCTIONS.get(problem.family, "")
+    """The instruction after the question: the form of the answer, in the language of the question."""
+    form = FORMS[problem.kind]
+    chinese = problem.language == "zh"
+    asked = form.chinese if chinese else form.english
+    steps = problem.family == "gsm8k" and problem.kind is AnswerKind.NUMBER
+    return _STEP_BY_STEP["zh" if chinese else "en"] + asked if steps else asked
 
 
 def requested(problem: Problem) -> str:
-    """The right answer in the requested form, if that is a sentence or a box; else the bare answer."""
-    asked = instruction(problem)
-    if problem.kind is AnswerKind.EXPRESSION:
-        return rf"\boxed{{{problem.answer}}}"
-    sentence = next((cue for cue in ("The answer is ", "答案是") if cue in asked), "")
-    end = "。" if sentence == "答案是" else "."
-    return f"{sentence}{problem.answer}{end}" if sentence else problem.answer
+    """The right answer in the form that the prompt asks for; the bare answer if that is a word or code."""
+    match problem.kind:
+        case AnswerKind.NUMBER | AnswerKind.CHOICE | AnswerKind.PHRASE:
+            chinese = problem.language == "zh"
+            return f"答案是{problem.answer}。" if chinese else f"The answer is {problem.answer}."
+        case AnswerKind.EXPRESSION:
+            return rf"\boxed{{{problem.answer}}}"
+        case _:
+            return problem.answer
 
 
 def message(problem: Problem, text: str | None = None) -> Message:

@@ -6,7 +6,13 @@ from collections.abc import Collection
 
 from healthcheck.stages.probe.records import Grid, ProbeRun
 from healthcheck.stages.probe.statistics.estimates import Estimate, Summary
-from healthcheck.stages.probe.statistics.summary import ALL, summarize, summarize_votes
+from healthcheck.stages.probe.statistics.intervals import by_problem
+from healthcheck.stages.probe.statistics.summary import (
+    ALL,
+    per_problem,
+    summarize,
+    summarize_votes,
+)
 from healthcheck.text.messages import msg
 
 
@@ -103,6 +109,39 @@ def answers(run: ProbeRun, chosen: Grid) -> list[list[str | None]]:
 
 def matrix(run: ProbeRun, chosen: Grid) -> list[list[int]]:
     return [[int(run.grades[place].correct) for place in row] for row in chosen.rows]
+
+
+def strict_matrix(run: ProbeRun, chosen: Grid) -> list[list[int]]:
+    """Correctness with answers in the form that the prompt asks for alone."""
+    return [[int(run.grades[place].strict) for place in row] for row in chosen.rows]
+
+
+def accuracy_strict(run: ProbeRun, chosen: Grid) -> Estimate:
+    """The accuracy of the answers in the form that the prompt asks for; others count as wrong."""
+    shares = [
+        sum(run.grades[place].strict_score for place in row) / len(row) for row in chosen.rows
+    ]
+    return _per_problem("accuracy_strict", shares, run, chosen)
+
+
+def form_missed(run: ProbeRun, chosen: Grid) -> Estimate:
+    """The share of samples that miss the form; a failed request misses none."""
+    missed = set(missing_form(run))
+    shares = [sum(place in missed for place in row) / len(row) for row in chosen.rows]
+    return _per_problem("form_missed", shares, run, chosen)
+
+
+def missing_form(run: ProbeRun) -> tuple[int, ...]:
+    """Indices into `run.samples` of the answers without anything in the form that the prompt asks for."""
+    graded = enumerate(zip(run.samples, run.grades, strict=True))
+    return tuple(
+        place for place, (sample, grade) in graded if grade.form_missed and not sample.error
+    )
+
+
+def _per_problem(name: str, shares: list[float], run: ProbeRun, chosen: Grid) -> Estimate:
+    interval = by_problem(shares, tiers_of(run, chosen))
+    return per_problem(name, shares, interval, len(chosen.flat))
 
 
 def scores(run: ProbeRun, chosen: Grid) -> list[list[float]]:

@@ -10,9 +10,8 @@ from healthcheck.core.records import SOFT_SCORES, JsonValue
 from healthcheck.stages.probe.records import CLIENT, THE_KIT, Grid, ProbeRun
 from healthcheck.stages.probe.results import baselines, export, figures, strata, verdict
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate, Summary
-from healthcheck.stages.probe.statistics.intervals import by_problem, wilson
-from healthcheck.stages.probe.statistics.summary import ALL, accuracy_name, per_problem
-from healthcheck.text.messages import msg
+from healthcheck.stages.probe.statistics.intervals import wilson
+from healthcheck.stages.probe.statistics.summary import ALL, accuracy_name
 
 
 def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
@@ -31,7 +30,8 @@ def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
     names = (accuracy_name(n), f"avg@{n}", *((f"pass@{n}", f"cons@{n}") if n > 1 else ()))
     return {
         **{name: as_json(estimate) for name in names if (estimate := summary.estimate(name))},
-        "strict accuracy": as_json(_strict(run, chosen)),
+        "accuracy_strict": as_json(figures.accuracy_strict(run, chosen)),
+        "form_missed": as_json(figures.form_missed(run, chosen)),
         **_without_failures(run, chosen),
         **counts,
         SOFT_SCORES: sum(0 < run.grades[place].score < 1 for place in chosen.flat),
@@ -56,12 +56,15 @@ def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
 
 
 def _verdict(run: ProbeRun) -> dict[str, JsonValue] | None:
-    judged = verdict.judge(run)
-    if judged is None:
+    verdicts = verdict.judge(run)
+    if verdicts is None:
         return None
+    judged = verdicts.lenient
     question, evidence, last = judged.plan.question, judged.evidence, judged.last
     return {
-        "decision": judged.decision.value,
+        "decision": verdicts.decision.value,
+        "decision by accuracy": judged.decision.value,
+        "decision by accuracy_strict": verdicts.strict.decision.value if verdicts.strict else None,
         "problems": ALL,
         "reference": question.accuracy,
         "reference run": run.settings.reference_run.folder if run.settings.reference_run else None,
@@ -81,12 +84,6 @@ def _verdict(run: ProbeRun) -> dict[str, JsonValue] | None:
         else {"value": last.change, "low": last.low, "high": last.high},
         "more samples": judged.more,
     }
-
-
-def _strict(run: ProbeRun, chosen: Grid) -> Estimate:
-    shares = [sum(run.grades[place].strict for place in row) / len(row) for row in chosen.rows]
-    interval = by_problem(shares, figures.tiers_of(run, chosen))
-    return per_problem(msg("strict accuracy"), shares, interval, len(chosen.flat))
 
 
 def _without_failures(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from healthcheck.stages.probe.grading import Grade
 from healthcheck.stages.probe.problems import Problem
@@ -91,8 +91,25 @@ def plan(settings: ProbeSettings, problems: Sequence[Problem]) -> Plan | None:
     return Plan(question=question, settles=reached, needed=needed)
 
 
+def strict_plan(settings: ProbeSettings, lenient: Plan) -> Plan | None:
+    """The same question of the answers in the form that the prompt asks for; None if it cannot be asked.
+
+    An accuracy that was given as a number stays the reference. A reference run is compared form by form.
+    """
+    reference = settings.reference_run
+    if reference is None or not reference.strict_counts:
+        return lenient
+    before = reference.strict_counts
+    accuracy = sum(right for _, right in before) / sum(samples for samples, _ in before)
+    try:
+        question = replace(lenient.question, accuracy=accuracy, before=before)
+    except ValueError:
+        return None
+    return replace(lenient, question=question)
+
+
 class Observer:
-    """The question of a run and its answer so far. Samples arrive in any order, and count in that of dispatch.
+    """A question and its answer so far. Samples arrive in any order, and count in that of dispatch.
 
     Attributes:
         samples: how many have counted.
@@ -121,11 +138,16 @@ class Observer:
         last = self.last if self.decision is Decision.OPEN else None
         return more_samples(self.plan.question, last) if last and last.spread > 0 else None
 
-    def take(self, sample: Sample, grade: Grade) -> Decision:
-        """The decision after one more sample; a failed request counts as wrong."""
+    def take(self, sample: Sample, score: float) -> Decision:
+        """The decision after one more sample; a failed request counts as wrong.
+
+        Against a reference run, scores are 0 or 1.
+        """
         question = self.plan.question
-        score = float(grade.correct) if question.before else grade.score
-        self._waiting[sample.order] = (sample.problem, score)
+        self._waiting[sample.order] = (
+            sample.problem,
+            float(score > 0.5) if question.before else score,
+        )
         while self.samples in self._waiting and self.decision is Decision.OPEN:
             self._count(*self._waiting.pop(self.samples))
         return self.decision
@@ -143,12 +165,47 @@ class Observer:
             self.decision = self.last.decision if self.last else Decision.OPEN
 
 
-def judge(run: ProbeRun) -> Observer | None:
+class Verdicts:
+    """The verdict by accuracy, and that by accuracy_strict: the gate needs both to agree.
+
+    Attributes:
+        lenient: counts every right answer.
+        strict: counts those in the form that the prompt asks for; None if that question cannot be asked.
+    """
+
+    def __init__(self, settings: ProbeSettings, plan: Plan) -> None:
+        self.lenient = Observer(plan)
+        asked = strict_plan(settings, plan)
+        self.strict = Observer(asked) if asked else None
+
+    def take(self, sample: Sample, grade: Grade) -> bool:
+        """Count one more sample; returns whether no further one changes the verdict."""
+        self.lenient.take(sample, grade.score)
+        if self.strict:
+            self.strict.take(sample, grade.strict_score)
+        return all(each.decision is not Decision.OPEN for each in self._observers)
+
+    @property
+    def differ(self) -> bool:
+        """Whether the form decides the verdict."""
+        return len({each.decision for each in self._observers}) > 1
+
+    @property
+    def decision(self) -> Decision:
+        """The common decision; OPEN if the two differ."""
+        return Decision.OPEN if self.differ else self.lenient.decision
+
+    @property
+    def _observers(self) -> tuple[Observer, ...]:
+        return (self.lenient, self.strict) if self.strict else (self.lenient,)
+
+
+def judge(run: ProbeRun) -> Verdicts | None:
     """The answer of a run to its question; None if it has none."""
     planned = plan(run.settings, run.problems)
     if planned is None:
         return None
-    observer = Observer(planned)
+    verdicts = Verdicts(run.settings, planned)
     for sample, grade in zip(run.samples, run.grades, strict=True):
-        observer.take(sample, grade)
-    return observer
+        verdicts.take(sample, grade)
+    return verdicts
