@@ -9,7 +9,7 @@ from pathlib import Path
 
 from healthcheck.cli import output, sampling
 from healthcheck.cli.places import new_report
-from healthcheck.core.extensions import Extra, asked_of_additions
+from healthcheck.core.extensions import Extra, given_additions
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import Report
@@ -31,7 +31,8 @@ from healthcheck.verify import provenance
 
 def run(options: argparse.Namespace) -> int:
     """Probe, print and write the report; returns the exit status of the verdict."""
-    for instead in asked_of_additions("probe", options):
+    for addition in given_additions("probe", options):
+        instead = addition.asked(options)
         if callable(instead):
             return ExitStatus(instead())
     if options.resume and options.out:

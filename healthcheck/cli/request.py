@@ -11,7 +11,7 @@ from healthcheck import contract
 from healthcheck.ascend import hardware
 from healthcheck.cli import output, sampling
 from healthcheck.cli.places import new_report
-from healthcheck.core.extensions import Extra, asked_of_additions
+from healthcheck.core.extensions import Addition, Extra, given_additions
 from healthcheck.core.records import UNWEIGHED
 from healthcheck.core.stages import Stage, stage_named
 from healthcheck.errors import UsageError
@@ -55,8 +55,9 @@ def requested(options: argparse.Namespace, settings: Settings) -> Request:
     extra = output.extension_checks(options, None if options.url else options.repo or Path())
     until = last_stage(options, weights)
     sampling.refuse_what_the_service_lacks(asked)
-    measurements = _measurements(options)
-    _refuse_without_weights(options, weights, until, measurements)
+    added = given_additions("verify", options)
+    _refuse_without_weights(options, weights, until, added)
+    measurements = _measurements(options, added)
     task, npu = options.task or settings.task, options.npu or settings.npu
     _refuse_late_stages(options, until, measurements)
     if task and (options.url or not until.reaches(Stage.WEIGHTS)):
@@ -120,9 +121,15 @@ def last_stage(options: argparse.Namespace, weights: Weights) -> Stage:
     return Stage.PLAN if weights.missing and not options.staged else Stage.PROBE
 
 
-def _measurements(options: argparse.Namespace) -> tuple[Measurement, ...]:
-    """The measurements of the server that options of extensions ask for."""
-    found = asked_of_additions("verify", options)
+def _measurements(
+    options: argparse.Namespace, added: tuple[Addition, ...]
+) -> tuple[Measurement, ...]:
+    """The measurements of the server that options of extensions ask for.
+
+    Raises:
+        UsageError: one of them cannot be made here.
+    """
+    found = (addition.asked(options) for addition in added)
     return tuple(each for each in found if isinstance(each, Measurement))
 
 
@@ -130,7 +137,7 @@ def _refuse_without_weights(
     options: argparse.Namespace,
     weights: Weights,
     until: Stage,
-    measurements: tuple[Measurement, ...],
+    added: tuple[Addition, ...],
 ) -> None:
     """Refuse stages and measurements that need the weights if there are none.
 
@@ -140,7 +147,7 @@ def _refuse_without_weights(
     if not weights.missing:
         return
     asked = [f"--until {options.until}"] if until.reaches(Stage.WEIGHTS) else []
-    asked += [measurement.option for measurement in measurements]
+    asked += [addition.option for addition in added]
     if asked:
         raise UsageError(
             msg(

@@ -86,18 +86,24 @@ class Addition:
 
     Attributes:
         command: the name of the command.
+        option: the one of its options that asks for it.
         heading: the heading of the options in `--help`; additions with the same one share it.
         arguments: declares the options in that group.
-        asked: what the given options ask for; None if none of them was given. For `verify`, this is a
-            `Measurement`; for `probe`, a function that runs in place of the probe and returns the exit status.
+        asked: what the options ask for, if `option` was given. For `verify`, this is a `Measurement`; for `probe`,
+            a function that runs in place of the probe and returns the exit status.
         everyday: the options that `--help` shows; it leaves the others to `--help-all`.
     """
 
     command: str
+    option: str
     heading: str
     arguments: Callable[[argparse._ArgumentGroup], None]
     asked: Callable[[argparse.Namespace], object]
     everyday: tuple[str, ...] = ()
+
+    def is_given(self, options: argparse.Namespace) -> bool:
+        """Whether its option was given."""
+        return bool(getattr(options, self.option.removeprefix("--").replace("-", "_")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,14 +223,9 @@ def declare_additions(parser: argparse.ArgumentParser, command: str) -> None:
         addition.arguments(groups[addition.heading])
 
 
-def asked_of_additions(command: str, options: argparse.Namespace) -> tuple[object, ...]:
-    """What the given options of extensions ask for.
-
-    Raises:
-        UsageError: one of them cannot be used.
-    """
-    asked = (addition.asked(options) for addition in additions(command))
-    return tuple(each for each in asked if each is not None)
+def given_additions(command: str, options: argparse.Namespace) -> tuple[Addition, ...]:
+    """The additions to a command whose options were given."""
+    return tuple(addition for addition in additions(command) if addition.is_given(options))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -12,6 +13,7 @@ from healthcheck.verify import catalogue
 from tests.plan.corpus import case
 from tests.support.daily import every
 from tests.support.plans import judged, write
+from tests.support.repositories import git
 
 SCRIPT = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMITTED = {
@@ -25,6 +27,11 @@ COMMITTED_BEFORE = {
     "plan/no-shadowed-modules": {"openai.py": "def ask(): pass\n"},
 }
 """What is committed with the wrong example, too."""
+AUTHOR = {
+    f"GIT_{role}_{what}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "Author"), ("EMAIL", "author@example.org"))
+}
 PAGES = [
     page for page in catalogue.pages() if page.stage.name == "plan" and SCRIPT.search(page.body)
 ]
@@ -41,7 +48,13 @@ def test_a_check_objects_to_its_example_and_not_to_the_repaired_one(
     assert before[page.id].findings, before["plan/starts-server"]
     commands = [found.command for found in before[page.id].findings if found.command]
     if commands:
-        subprocess.run(["sh", "-ec", "\n".join(commands)], cwd=tmp_path / "wrong", check=True)
+        folder = tmp_path / "wrong"
+        for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "Wrong"]):
+            git(folder, *words)
+        environment = {**os.environ, **AUTHOR}
+        script = "\n".join(commands)
+        subprocess.run(["sh", "-ec", script], cwd=folder, env=environment, check=True)
+        git(folder, "commit", "-q", "--allow-empty", "-m", "Repaired")
         _, repaired = judged(tmp_path / "wrong", weights)
         assert repaired[page.id].outcome.value == "pass", repaired[page.id].findings
     _, after = judged(

@@ -137,7 +137,8 @@ def test_a_run_names_no_other_script(
 def test_the_script_of_the_public_page_is_another_file_there(tmp_path: Path, weights: Path) -> None:
     folder = script(tmp_path, GOOD)
     found = outcome(verified(folder, weights, 'entry-point = "start.sh"'), "repo/deploy-sh-present")
-    assert (found["outcome"], found["fix"]) == ("fail", "git mv deploy.sh start.sh")
+    assert found["outcome"] == "fail"
+    assert found["evidence"][0]["command"] == f"(cd {folder} && git mv deploy.sh start.sh)"
     git(folder, "mv", "deploy.sh", "start.sh")
     git(folder, "commit", "-q", "-m", "Renamed")
     assert verified(folder, weights, 'entry-point = "start.sh"')["verdict"] == "ready"
@@ -145,7 +146,7 @@ def test_the_script_of_the_public_page_is_another_file_there(tmp_path: Path, wei
     (folder / "start.sh").write_bytes(with_break)
     git(folder, "commit", "-q", "-a", "-m", "Broken")
     broken = outcome(verified(folder, weights, 'entry-point = "start.sh"'), "repo/deploy-sh-syntax")
-    assert broken["fix"].startswith("sed -i 's/\\r$//' start.sh")
+    assert "sed -i 's/\\r$//' start.sh" in broken["evidence"][0]["command"]
     verified(folder, weights, 'entry-point = "start.sh"', "--fix")
     assert b"\r" not in (folder / "start.sh").read_bytes()
 

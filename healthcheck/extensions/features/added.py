@@ -16,9 +16,7 @@ def _arguments(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def _asked(options: argparse.Namespace) -> object:
-    if not options.features:
-        return None
+def _asked(_: argparse.Namespace) -> object:
     from healthcheck.extensions.features.running import IN_A_RUN  # noqa: PLC0415 - --help needs none of it
 
     return IN_A_RUN
@@ -27,6 +25,7 @@ def _asked(options: argparse.Namespace) -> object:
 ADDITIONS = (
     Addition(
         command="verify",
+        option="--features",
         heading=msg("measurements of the server (see docs/numerics.md and docs/features.md)"),
         arguments=_arguments,
         asked=_asked,

@@ -9,13 +9,14 @@ from healthcheck.api import Addition
 from healthcheck.cli.number_types import positive
 from healthcheck.text.messages import msg
 
+OPTION = "--client"
 HEADING = msg("the evaluation client itself (see docs/service-report.md)")
 
 
 def arguments(group: argparse._ArgumentGroup) -> None:
     """Declare `--client` and what belongs to it."""
     group.add_argument(
-        "--client",
+        OPTION,
         choices=("aisbench",),
         metavar="NAME",
         help=msg("have aisbench, the service's client, ask the server, and read its report"),
@@ -38,22 +39,20 @@ def arguments(group: argparse._ArgumentGroup) -> None:
 
 
 def _of_verify(options: argparse.Namespace) -> object:
-    if not options.client:
-        return None
     from healthcheck.extensions.service_report import with_client  # noqa: PLC0415 - --help needs none of it
 
     return with_client.in_a_run(options)
 
 
-def _of_probe(options: argparse.Namespace) -> Callable[[], int] | None:
-    if not options.client:
-        return None
+def _of_probe(options: argparse.Namespace) -> Callable[[], int]:
     from healthcheck.extensions.service_report import with_client  # noqa: PLC0415 - as above
 
     return lambda: with_client.probe(options)
 
 
 ADDITIONS = (
-    Addition(command="verify", heading=HEADING, arguments=arguments, asked=_of_verify),
-    Addition(command="probe", heading=HEADING, arguments=arguments, asked=_of_probe),
+    Addition(
+        command="verify", option=OPTION, heading=HEADING, arguments=arguments, asked=_of_verify
+    ),
+    Addition(command="probe", option=OPTION, heading=HEADING, arguments=arguments, asked=_of_probe),
 )
