@@ -14,9 +14,12 @@ import sys
 def main() -> int:
     """Run one command and return its exit status."""
     forget_the_callers_folder()
-    from healthcheck.cli import main as command  # noqa: PLC0415 - not before
+    try:
+        from healthcheck.cli import main as command  # noqa: PLC0415 - not before
 
-    return command()
+        return command()
+    except KeyboardInterrupt:  # during the imports; a command reports its own interruption
+        return 130
 
 
 def forget_the_callers_folder() -> None:

@@ -82,6 +82,9 @@ UNEXPANDED: tuple[Case, ...] = (
     case("template-that-git-ignores", bash(f"{SERVE} 8000 --chat-template chat.jinja"), FILE,
          files={".gitignore": "*.jinja\n"}, untracked={"chat.jinja": "{{ messages }}"},
          says="is in your folder but not in the commit", fix="git add -f chat.jinja && git commit -m 'Add chat.jinja'"),
+    case("file-of-a-folder-that-is-not-committed", bash(f"{SERVE} 8000 --chat-template lib/chat.jinja"), FILE,
+         untracked={"lib/chat.jinja": "{{ messages }}", "lib/.env": "TOKEN=1"},
+         fix="git add -f lib/chat.jinja && git commit -m 'Add lib/chat.jinja'"),
 )  # fmt: skip
 WRONG_CAUSES: tuple[Case, ...] = (*LOST, *STOPPED, *UNEXPANDED)
 RIGHT_CAUSES: tuple[Case, ...] = (

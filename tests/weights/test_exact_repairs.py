@@ -117,6 +117,17 @@ def test_parallelism_that_needs_too_many_devices_goes(tmp_path: Path) -> None:
     )
 
 
+def test_prefill_context_parallelism_takes_devices_too(tmp_path: Path) -> None:
+    argv = "--tensor-parallel-size 2 --prefill-context-parallel-size 2"
+    script = f"{SERVE} {argv}\n"
+    launch = launched(script, argv, tensor_parallel_size="2", prefill_context_parallel_size="2")
+    weights = model(tmp_path / "w")
+    assert not wrong(folders.judge(weights, FITS, plan=launch, npu="910B3", npus=4), FITS)
+    (found,) = wrong(folders.judge(weights, FITS, plan=launch, npu="910B3", npus=2), FITS)
+    assert "4 needed" in found.seen
+    assert fixed(found, {"deploy.sh": script})["deploy.sh"] == f"{SERVE} --tensor-parallel-size 2\n"
+
+
 @pytest.mark.parametrize(
     ("assignment", "after"),
     [

@@ -76,7 +76,8 @@ def need_repair(plan: LaunchPlan, complaint: Complaint) -> NeedRepair:
             name=path_in_repository(plan, complaint.name),
             text=complaint.text,
         )
-        return NeedRepair(seen=seen, fix=causes.commit(unshipped), where=complaint.where)
+        file = causes.file_to_commit(plan, complaint.name, unshipped)
+        return NeedRepair(seen=seen, fix=causes.commit(file), where=complaint.where)
     need = _need(plan, complaint)
     seen = msg("it needs {what}: {text}", what=need.thing, text=complaint.text)
     return NeedRepair(seen=seen, fix=need.fix, where=complaint.where)

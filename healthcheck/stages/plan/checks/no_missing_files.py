@@ -86,7 +86,8 @@ def _missing_file(plan: LaunchPlan, spelled: str, media: str | None) -> Finding:
         return warn(expected=EXPECTED, seen=seen, fix=fix, where=where)
     if unshipped := causes.unshipped_path(plan, name):
         seen = msg("{spelled}: the file is in your folder but not in the commit", spelled=spelled)
-        return fail(expected=EXPECTED, seen=seen, fix=causes.commit(unshipped), where=where)
+        file = causes.file_to_commit(plan, name, unshipped)
+        return fail(expected=EXPECTED, seen=seen, fix=causes.commit(file), where=where)
     if inside := own_folder.committed_path(plan, name):
         return _out_of_reach(plan, spelled, name, inside)
     say = warn if may_be_in_image(name) else fail

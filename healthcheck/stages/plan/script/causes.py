@@ -97,6 +97,12 @@ def unshipped_path(plan: LaunchPlan, path: str) -> str:
     )
 
 
+def file_to_commit(plan: LaunchPlan, path: str, unshipped: str) -> str:
+    """The file to commit for a path below an uncommitted file or folder: one file, never the rest of its folder."""
+    name = path.removeprefix(f"{plan.root}/").removeprefix("./")
+    return name if unshipped.endswith("/") else unshipped
+
+
 def commit(path: str) -> Commanded:
     """How to commit a file, also one that git ignores."""
     name = path.rstrip("/")

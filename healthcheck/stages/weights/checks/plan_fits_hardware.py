@@ -47,7 +47,12 @@ from healthcheck.text.messages import joined, msg
 MAX_DIGITS = 9
 """Digits of the longest device number."""
 TENSOR, LENGTH = "tensor-parallel-size", "max-model-len"
-PARALLEL = (TENSOR, "pipeline-parallel-size", "data-parallel-size")
+PARALLEL = (
+    TENSOR,
+    "pipeline-parallel-size",
+    "data-parallel-size",
+    "prefill-context-parallel-size",
+)
 """The options whose product is the number of devices; the plan stage says why one of them has no number."""
 SHORTEST = 1024
 """The fewest tokens of a context that is worth a repair."""
@@ -205,7 +210,7 @@ def _heads(facts: WeightsFacts, demand: Demand) -> Findings:
     else:
         return
     expected = msg("a tensor parallel size that divides the heads (vLLM refuses others)")
-    beside = demand.layout.pipeline * demand.layout.data
+    beside = demand.layout.devices // demand.layout.tensor
     most = max((facts.npus or demand.layout.devices) // beside, 1)
     best = max(size for size in fitting if size <= most)
     repair = with_option(facts, TENSOR, str(best))
@@ -265,7 +270,7 @@ def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
     unset = msg("{order} (the service decides which devices there are)", order=repair.order)
     if 0 < len(numbers) < demand.layout.devices:
         expected = msg(
-            "{devices} devices, for tensor × pipeline × data parallel size",
+            "{devices} devices, for tensor × pipeline × data × prefill context parallel size",
             devices=demand.layout.devices,
         )
         seen = f"{set_}: {len(numbers)}"
@@ -424,7 +429,7 @@ def _mask(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
 def _too_many(facts: WeightsFacts, demand: Demand, npu: Npu, npus: int) -> Findings:
     if demand.layout.devices > npus:
         seen = msg(
-            "{devices} needed: tensor × pipeline × data parallel size",
+            "{devices} needed: tensor × pipeline × data × prefill context parallel size",
             devices=demand.layout.devices,
         )
         needed = _smallest(demand, npu)
@@ -571,7 +576,7 @@ def _spread(facts: WeightsFacts, demand: Demand, npu: Npu, above: int = 0) -> Re
     if size is None or (facts.npus and size > facts.npus):
         return _lack(facts, npu, size)
     repair = with_option(facts, TENSOR, str(size))
-    devices = size * demand.layout.pipeline * demand.layout.data
+    devices = size * (demand.layout.devices // demand.layout.tensor)
     if facts.npus and devices > facts.npus:
         repair = _on_devices(facts, size)
     order = msg("{order}, or quantize the weights", order=repair.order)

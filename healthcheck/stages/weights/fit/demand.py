@@ -71,6 +71,7 @@ def read_layout(facts: WeightsFacts) -> Layout:
         tensor=_count(tensor),
         pipeline=_count(facts.option("pipeline-parallel-size", "pp", "pp-size")),
         data=_count(facts.option("data-parallel-size", "dp", "dp-size")),
+        prefill_context=_count(facts.option("prefill-context-parallel-size", "pcp")),
         experts=facts.option("enable-expert-parallel") is not None,
         cache_number_bytes=number_bytes,
     )

@@ -69,17 +69,23 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """How a model is distributed over devices, and the size of a number in its cache."""
+    """How a model is distributed over devices, and the size of a number in its cache.
+
+    Attributes:
+        prefill_context: devices that share the prompt of a request; each has all of its weights. Source:
+            ParallelConfig of vLLM, whose world size is pipeline × tensor × prefill context parallel size.
+    """
 
     tensor: int = 1
     pipeline: int = 1
     data: int = 1
+    prefill_context: int = 1
     experts: bool = False
     cache_number_bytes: int = 2
 
     @property
     def devices(self) -> int:
-        return self.tensor * self.pipeline * self.data
+        return self.tensor * self.pipeline * self.data * self.prefill_context
 
 
 def weights_per_device(total_bytes: int, expert_bytes: int, layout: Layout) -> int:
