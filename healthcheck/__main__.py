@@ -19,7 +19,7 @@ def main() -> int:
 
         return command()
     except KeyboardInterrupt:  # during the imports; a command reports its own interruption
-        return 130
+        return 3
 
 
 def forget_the_callers_folder() -> None:

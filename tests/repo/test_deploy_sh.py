@@ -338,3 +338,16 @@ def test_nothing_is_run(tmp_path: Path):
     folder(tmp_path / "r", {"deploy.sh": f"#!/bin/sh\ntouch {bait}\n$(touch {bait})\n" + LAUNCH})
     verdict(tmp_path / "r", SYNTAX)
     assert not bait.exists()
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_requirements_file_that_is_not_committed_is_missed(tmp_path: Path, ignored: bool) -> None:
+    files = {"deploy.sh": GOOD_SCRIPT, ".gitignore": "requirements.txt\n" if ignored else ""}
+    root = repository(tmp_path / "r", files)
+    assert verdict(root, COMMITTED).outcome is Outcome.PASS
+    (root / "requirements.txt").write_text("sympy==1.13\n")
+    (found,) = verdict(root, COMMITTED).findings
+    assert found.level is Level.WARN
+    assert "requirements.txt is in your folder but not in the commit" in found.seen
+    apply_fix(root, found.command)
+    assert verdict(root, COMMITTED).outcome is Outcome.PASS

@@ -22,7 +22,8 @@ def committed(submission: Submission) -> Findings:
     """The kit verifies the last commit, as a fresh clone has it, and not the files in your working copy.
 
     The check warns if a file of the working copy differs from the commit, or if deploy.sh names a file that is not
-    committed: a repair has no effect until it is committed. Commit the changes and verify again, or undo them. Use
+    committed: a repair has no effect until it is committed. It also warns about a requirements.txt that is not
+    committed. Commit the changes and verify again, or undo them. Use
     `git add -f` to commit a file that .gitignore names. A file of 50 MB or more is a warning, too: each evaluation
     clones it, and hosts of repositories refuse the largest.
 
@@ -66,6 +67,14 @@ def committed(submission: Submission) -> Findings:
             fix=msg("commit the changes (or undo those that are not for the service)"),
             command=f"git commit -am {shlex.quote(_commit_message(submission.changed))}",
             evidence=_not_judged(submission),
+        )
+    if contract.REQUIREMENTS in {*submission.untracked, *submission.ignored}:
+        file = contract.REQUIREMENTS
+        yield warn(
+            expected=msg("a commit that has {file}, since the folder has it", file=file),
+            seen=msg("{file} is in your folder but not in the commit", file=file),
+            fix=msg("commit {file}", file=file),
+            command=f"git add -f {file} && git commit -m 'Add {file}'",
         )
     for path, size in submission.large[:MAX_NAMED]:
         seen = msg("{path} has {size} MB", path=path, size=size // 10**6)
