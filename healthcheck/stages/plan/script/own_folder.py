@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import posixpath
 import re
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.script.arguments import Arguments
 from healthcheck.stages.repo import shell
 from healthcheck.stages.repo.bashisms import IN_BASH
+from healthcheck.stages.repo.shell import Node, Script
 from healthcheck.text.messages import msg
 
 _FOLDER = 'cd "$(dirname "$0")" && pwd'
@@ -25,6 +27,7 @@ _IS_FOLDER = re.compile(
 _PLAIN = re.compile(r"[\w./@+, -]+")
 """A path without characters that a shell changes between double quotes."""
 _NAMES = ("HERE", "REPOSITORY", "ADAPTER_FOLDER")
+_CHANGE_VARIABLES = {"read", "mapfile", "readarray", "getopts"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +74,7 @@ def committed_path(plan: LaunchPlan, name: str) -> str:
 
 def reached(plan: LaunchPlan, name: str, inside: str, option: str = "") -> tuple[Edit, ...]:
     """Name a committed file by a path from the folder of deploy.sh; () if its path is not written once."""
-    folder = own_folder(plan.script)
+    folder = own_folder(plan.script, plan.script.find(name))
     made = renamed(plan, name, folder.path(inside), option)
     return (*made, *folder.edits) if made else ()
 
@@ -97,7 +100,7 @@ def committed_folder(plan: LaunchPlan, name: str) -> str:
 
 def order(plan: LaunchPlan, name: str, inside: str) -> str:
     """The repair in words, if it cannot be given exactly."""
-    folder = own_folder(plan.script)
+    folder = own_folder(plan.script, plan.script.find(name))
     write = msg("write {right} in place of {wrong}", right=folder.path(inside), wrong=name)
     return (
         msg("{order}; {edits}", edits=in_words(folder.edits), order=write)
@@ -156,21 +159,48 @@ def last_change(text: str, before: int) -> Change | None:
     return found
 
 
-def own_folder(text: str) -> OwnFolder:
-    """The variable with the folder of deploy.sh, which the script has or gets."""
+def own_folder(text: str, before: int) -> OwnFolder:
+    """The variable with the folder of deploy.sh, which the script has or gets.
+
+    The script has it if its only assignment runs in any case, above the offset `before` where the variable is used.
+    """
     script = shell.read(text)
     changes = [command.start for command in script.commands() if command.name in {"cd", "pushd"}]
     for node in script.of("variable_assignment"):
         value = node.part("value")
-        early = not changes or node.start < min(changes)
-        if value and early and _IS_FOLDER.fullmatch(value.text.strip('"')):
+        early = node.end <= before and (not changes or node.start < min(changes))
+        is_folder = value is not None and _IS_FOLDER.fullmatch(value.text.strip('"'))
+        if is_folder and early and _is_top_level(node) and _is_set_once(script, node.name):
             return OwnFolder(name=node.name)
-    name = next((each for each in _NAMES if each not in text), _NAMES[-1])
+    numbered = (f"{_NAMES[0]}_{number}" for number in itertools.count(2))
+    name = next(each for each in itertools.chain(_NAMES, numbered) if each not in text)
     line = first_free_line(text)
     return OwnFolder(
         name=name,
         edits=(inserted_below(contract.ENTRY_POINT, line, f"{name}=$({_FOLDER})"),),
     )
+
+
+def _is_top_level(assignment: Node) -> bool:
+    """Whether an assignment, or the `export` or `readonly` around it, is a statement of the script itself."""
+    around = assignment.parent
+    if around is not None and around.kind == "declaration_command":
+        if not around.text.startswith(("export", "readonly")):
+            return False
+        around = around.parent
+    return around is not None and around.kind == "program"
+
+
+def _is_set_once(script: Script, name: str) -> bool:
+    """Whether a script sets a variable in a single place: no loop, `read` or `unset` changes it."""
+    assigned = sum(node.name == name for node in script.of("variable_assignment", "for_statement"))
+    changed = any(
+        word.value == name
+        for command in script.all_commands()
+        if command.name in _CHANGE_VARIABLES or command.node.kind == "unset_command"
+        for word in command.words
+    )
+    return assigned == 1 and not changed
 
 
 def first_free_line(text: str) -> int:
