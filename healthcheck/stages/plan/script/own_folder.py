@@ -50,8 +50,13 @@ class OwnFolder:
     edits: tuple[Edit, ...] = ()
 
     def path(self, inside: str) -> str:
-        """A word of the shell for a file of the repository."""
+        """A word of the shell for a file of the repository, whose path `is_plain`."""
         return f'"${self.name}/{inside}"'
+
+
+def is_plain(path: str) -> bool:
+    """Whether a shell changes nothing in a path between double quotes."""
+    return _PLAIN.fullmatch(path) is not None
 
 
 def committed_path(plan: LaunchPlan, name: str) -> str:
@@ -64,7 +69,7 @@ def committed_path(plan: LaunchPlan, name: str) -> str:
     for root in (plan.root, plan.given_root):
         if root and path.startswith(f"{root}/"):
             path = path[len(root) + 1 :]
-    if not _PLAIN.fullmatch(path):
+    if not is_plain(path):
         return ""
     parts = [part for part in path.split("/") if part]
     starts = range(len(parts)) if path.startswith("/") else (0,)
@@ -91,11 +96,15 @@ def renamed(plan: LaunchPlan, name: str, right: str, option: str = "") -> tuple[
 
 
 def committed_folder(plan: LaunchPlan, name: str) -> str:
-    """The only committed folder with the last part of a name, such as that of a model on a hub; "" for none."""
+    """The only committed folder with the last part of a name, such as that of a model on a hub.
+
+    "" for none, or if a shell would change its path.
+    """
     last = posixpath.basename(name.rstrip("/"))
     parents = (PurePosixPath(path).parents for path in plan.committed if f"{last}/" in path)
     found = {str(parent) for each in parents for parent in each if parent.name == last}
-    return found.pop() if len(found) == 1 and last else ""
+    only = found.pop() if len(found) == 1 and last else ""
+    return only if is_plain(only) else ""
 
 
 def order(plan: LaunchPlan, name: str, inside: str) -> str:
