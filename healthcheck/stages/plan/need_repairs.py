@@ -320,7 +320,7 @@ def _absolute_path_repair(path: str, text: str) -> str:
     if path.endswith("/set_env.sh"):
         return msg(
             "source it only where it is: if [ -r {name} ]; then . {name}; fi; the image's CANN is in {cann}",
-            name=path,
+            name=file_words(path),
             cann=_CANN,
         )
     return msg("use a path in the repository, or make the folder first")
