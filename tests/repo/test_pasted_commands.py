@@ -12,7 +12,7 @@ from healthcheck.core.commands import file_words
 from healthcheck.stages.plan.script.line_ends import line_end_repair
 from tests.support.repositories import folder, git
 
-pytestmark = [pytest.mark.process, pytest.mark.smoke]
+pytestmark = pytest.mark.process
 NAMES = (
     "-e1e id >pwned",
     "two words.env",
