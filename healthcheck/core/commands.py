@@ -30,6 +30,14 @@ class Commanded(Message):
         return self.words, self.command
 
 
+def file_words(*paths: str) -> str:
+    """The words of a shell for files of a repository.
+
+    "./" goes before a name that a program reads as an option, or git as a pathspec with magic.
+    """
+    return shlex.join(f"./{path}" if path.startswith(("-", ":")) else path for path in paths)
+
+
 def words_of(repair: str) -> str:
     """The words of a repair."""
     return repair.words if isinstance(repair, Commanded) else repair

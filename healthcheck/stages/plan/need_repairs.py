@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from healthcheck import contract
-from healthcheck.core.commands import Commanded
+from healthcheck.core.commands import Commanded, file_words
 from healthcheck.engines.base import EVERYWHERE
 from healthcheck.stages.plan.dry_run.stubs import programs
 from healthcheck.stages.plan.foreign_programs import BASH_ONLY, CHANGES_USER, surroundings
@@ -186,7 +186,7 @@ def _module(complaint: Complaint) -> _Need:
 
 def _permission(plan: LaunchPlan, complaint: Complaint) -> _Need:
     file = path_in_repository(plan, complaint.name)
-    path, message = shlex.quote(file), shlex.quote(f"Make {file} executable")
+    path, message = file_words(file), shlex.quote(f"Make {file} executable")
     return _Need(
         msg("permission for {name}", name=complaint.name),
         Commanded(
@@ -321,7 +321,7 @@ def _absolute_path_repair(path: str, text: str) -> str:
     if path.endswith("/set_env.sh"):
         return msg(
             "source it only where it is: if [ -r {name} ]; then . {name}; fi; the image's CANN is in {cann}",
-            name=path,
+            name=file_words(path),
             cann=_CANN,
         )
     return msg("use a path in the repository, or make the folder first")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from healthcheck.core.edits import inserted_below, replaced, without_lines
 from healthcheck.core.records import Edit
@@ -26,6 +26,8 @@ KEYS = frozenset(
     }
 )  # fmt: skip
 """The keys of the reference adapter that are options of `vllm serve`."""
+_MANY_LINES = re.compile(r"'''|\"{3}")
+"""The quotes of a text of several lines."""
 EXTRA = "extra_args"
 DEFAULT = "default"
 """The value that leaves an option to vLLM."""
@@ -51,6 +53,10 @@ def decides(plan: LaunchPlan | None, option: str) -> bool:
 
 def passed(plan: LaunchPlan, option: str, value: str) -> Setting:
     """Set the key of an option, or pass the option in extra_args if it has no key."""
+    return _exact(plan, _passed(plan, option, value))
+
+
+def _passed(plan: LaunchPlan, option: str, value: str) -> Setting:
     key = option.replace("-", "_")
     line, old = _value(plan, key)
     if not line and not _commented(plan, key) and key not in KEYS:
@@ -66,15 +72,24 @@ def passed(plan: LaunchPlan, option: str, value: str) -> Setting:
 
 def without(plan: LaunchPlan, option: str) -> Setting:
     """Remove the key of an option, or the option from extra_args."""
+    return _exact(plan, _without(plan, option))
+
+
+def _without(plan: LaunchPlan, option: str) -> Setting:
     key = option.replace("-", "_")
     line, old = _value(plan, key)
     if not line and (extra := _without_extra(plan, option)):
         return extra
     if not line and key in KEYS:  # the planner chose it
-        return passed(plan, option, DEFAULT)
+        return _passed(plan, option, DEFAULT)
     order = msg("remove {name} from {place}", name=key, place=_place(line))
     edits = (without_lines(SETTINGS, plan.settings, line, line),) if old is not None else ()
     return Setting(order=order, where=_place(line), edits=edits)
+
+
+def _exact(plan: LaunchPlan, setting: Setting) -> Setting:
+    """The repair without edits if a text of several lines may contain what looks like a key."""
+    return replace(setting, edits=()) if _MANY_LINES.search(plan.settings) else setting
 
 
 def _value(plan: LaunchPlan, key: str) -> tuple[int, re.Match[str] | None]:
@@ -93,11 +108,15 @@ def _commented(plan: LaunchPlan, key: str) -> int:
 
 
 def _top(plan: LaunchPlan) -> Iterator[tuple[int, str]]:
-    """The lines above the first table."""
+    """The lines above the first table that do not begin inside a text of several lines."""
+    closing = ""
     for number, line in enumerate(plan.settings.split("\n"), 1):
-        if _TABLE.match(line):
+        if not closing and _TABLE.match(line):
             return
-        yield number, line
+        if not closing:
+            yield number, line
+        for quotes in _MANY_LINES.findall(line):
+            closing = "" if quotes == closing else closing or quotes
 
 
 def _replaced(plan: LaunchPlan, number: int, found: re.Match[str], new: str) -> Edit:

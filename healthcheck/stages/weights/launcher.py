@@ -15,6 +15,8 @@ from healthcheck.stages.weights.records import WeightsFacts
 _STARTS_ITSELF = re.compile(r"\bvllm\s+serve\b|\bapi_server\b|\bsglang\b")
 """A command of deploy.sh that is the server, whatever Python files it mentions."""
 
+_OPTION = re.compile(r"--?[A-Za-z]")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launcher:
@@ -51,22 +53,33 @@ def launcher(facts: WeightsFacts, option: str) -> Launcher | None:
 
 
 def revalued(found: Launcher, option: str, value: str) -> tuple[Edit, ...]:
-    """Replace the value of an option in a list or a dictionary of arguments; () if it is not there exactly once."""
+    """Replace the value of an option in a list or a dictionary of arguments; () if it is not there exactly once.
+
+    An option without a value has none to replace: `value` is "", or another option follows.
+    """
     try:
         tree = ast.parse(found.text)
         values = list(_values(tree, option))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
-    if len(values) != 1 or "\r" in found.text:
+    if len(values) != 1 or not value or "\r" in found.text:
         return ()
     node = values[0]
+    if isinstance(node, ast.Constant) and _OPTION.match(str(node.value)):
+        return ()
     source = ast.get_source_segment(found.text, node)
     before = "".join(found.text.splitlines(keepends=True)[: node.lineno - 1])
     line = found.text[len(before) :].encode()[: node.col_offset].decode("utf-8", "replace")
     start = len(before) + len(line)
     if not source or found.text[start : start + len(source)] != source:
         return ()
-    return (replaced(found.file, found.text, start, start + len(source), f'"{value}"'),)
+    return (replaced(found.file, found.text, start, start + len(source), _literal(value)),)
+
+
+def _literal(value: str) -> str:
+    """A text as a literal of Python, between double quotes if it has none."""
+    written = repr(value)
+    return written if '"' in value else f'"{written[1:-1]}"'
 
 
 def _names(command: str, name: str) -> bool:

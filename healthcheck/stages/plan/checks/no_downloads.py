@@ -144,6 +144,13 @@ def _hub_names(plan: LaunchPlan) -> Iterator[Finding]:
 def _shipped_with_weights(plan: LaunchPlan, option: str, name: str) -> tuple[str, tuple[Edit, ...]]:
     """The repair of a model that is not in the repository: a folder of the weights, uploaded if it is not there."""
     folder = posixpath.basename(name.rstrip("/"))
+    if not own_folder.is_plain(folder):
+        order = msg(
+            "upload the files of {name} with the weights, in a folder whose name has only letters, digits, dots, "
+            "hyphens and underscores, and pass its path below $MODEL_PATH",
+            name=name,
+        )
+        return order, ()
     right = f'"${contract.MODEL_PATH_VARIABLE}/{folder}"'
     edits = own_folder.renamed(plan, name, right, option)
     write = in_words(edits) or msg("write {right} in place of {wrong}", right=right, wrong=name)

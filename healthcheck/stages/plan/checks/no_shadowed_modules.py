@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import posixpath
-import shlex
 from collections.abc import Sequence
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, warn
-from healthcheck.core.commands import Commanded
+from healthcheck.core.commands import Commanded, file_words
 from healthcheck.core.records import Finding
 from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.records import LaunchPlan
@@ -85,5 +84,5 @@ def _rename(name: str, file: str) -> Commanded:
     new = posixpath.join(posixpath.dirname(place), f"own_{posixpath.basename(place)}")
     return Commanded(
         msg("rename it, and write own_{module} where your files import it", module=name),
-        f"git mv {shlex.quote(place)} {shlex.quote(new)}",
+        f"git mv {file_words(place, new)}",
     )

@@ -439,8 +439,7 @@ def reassigned(file: str, text: str, name: str, old: str, new: str) -> Edits:
     if assigned is None or "\r" in text:
         return ()
     if literal(assigned.text) == old:
-        whole = given[0].text.replace(assigned.text, new)
-        return (replaced(file, text, given[0].start, given[0].end, whole),)
+        return (replaced(file, text, assigned.start, assigned.end, new),)
     inner = _VARIABLE.fullmatch(assigned.text)
     if inner and inner["default"] == old:
         start = assigned.start + inner.start("default")

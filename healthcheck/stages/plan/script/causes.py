@@ -8,7 +8,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from healthcheck.core.commands import Commanded
+from healthcheck.core.commands import Commanded, file_words
 from healthcheck.stages.plan.records import LaunchPlan, UnshippedFile
 from healthcheck.stages.plan.script import deploy_sh
 from healthcheck.stages.repo import shell
@@ -106,7 +106,7 @@ def file_to_commit(plan: LaunchPlan, path: str, unshipped: str) -> str:
 def commit(path: str) -> Commanded:
     """How to commit a file, also one that git ignores."""
     name = path.rstrip("/")
-    command = f"git add -f {shlex.quote(name)} && git commit -m {shlex.quote(f'Add {name}')}"
+    command = f"git add -f {file_words(name)} && git commit -m {shlex.quote(f'Add {name}')}"
     return Commanded(msg("commit {file}", file=name), command)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import posixpath
 import re
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.script.arguments import Arguments
 from healthcheck.stages.repo import shell
 from healthcheck.stages.repo.bashisms import IN_BASH
+from healthcheck.stages.repo.shell import Node, Script
 from healthcheck.text.messages import msg
 
 _FOLDER = 'cd "$(dirname "$0")" && pwd'
@@ -25,6 +27,7 @@ _IS_FOLDER = re.compile(
 _PLAIN = re.compile(r"[\w./@+, -]+")
 """A path without characters that a shell changes between double quotes."""
 _NAMES = ("HERE", "REPOSITORY", "ADAPTER_FOLDER")
+_CHANGE_VARIABLES = {"read", "mapfile", "readarray", "getopts"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +50,13 @@ class OwnFolder:
     edits: tuple[Edit, ...] = ()
 
     def path(self, inside: str) -> str:
-        """A word of the shell for a file of the repository."""
+        """A word of the shell for a file of the repository, whose path `is_plain`."""
         return f'"${self.name}/{inside}"'
+
+
+def is_plain(path: str) -> bool:
+    """Whether a shell changes nothing in a path between double quotes."""
+    return _PLAIN.fullmatch(path) is not None
 
 
 def committed_path(plan: LaunchPlan, name: str) -> str:
@@ -61,7 +69,7 @@ def committed_path(plan: LaunchPlan, name: str) -> str:
     for root in (plan.root, plan.given_root):
         if root and path.startswith(f"{root}/"):
             path = path[len(root) + 1 :]
-    if not _PLAIN.fullmatch(path):
+    if not is_plain(path):
         return ""
     parts = [part for part in path.split("/") if part]
     starts = range(len(parts)) if path.startswith("/") else (0,)
@@ -71,7 +79,7 @@ def committed_path(plan: LaunchPlan, name: str) -> str:
 
 def reached(plan: LaunchPlan, name: str, inside: str, option: str = "") -> tuple[Edit, ...]:
     """Name a committed file by a path from the folder of deploy.sh; () if its path is not written once."""
-    folder = own_folder(plan.script)
+    folder = own_folder(plan.script, plan.script.find(name))
     made = renamed(plan, name, folder.path(inside), option)
     return (*made, *folder.edits) if made else ()
 
@@ -88,16 +96,20 @@ def renamed(plan: LaunchPlan, name: str, right: str, option: str = "") -> tuple[
 
 
 def committed_folder(plan: LaunchPlan, name: str) -> str:
-    """The only committed folder with the last part of a name, such as that of a model on a hub; "" for none."""
+    """The only committed folder with the last part of a name, such as that of a model on a hub.
+
+    "" for none, or if a shell would change its path.
+    """
     last = posixpath.basename(name.rstrip("/"))
     parents = (PurePosixPath(path).parents for path in plan.committed if f"{last}/" in path)
     found = {str(parent) for each in parents for parent in each if parent.name == last}
-    return found.pop() if len(found) == 1 and last else ""
+    only = found.pop() if len(found) == 1 and last else ""
+    return only if is_plain(only) else ""
 
 
 def order(plan: LaunchPlan, name: str, inside: str) -> str:
     """The repair in words, if it cannot be given exactly."""
-    folder = own_folder(plan.script)
+    folder = own_folder(plan.script, plan.script.find(name))
     write = msg("write {right} in place of {wrong}", right=folder.path(inside), wrong=name)
     return (
         msg("{order}; {edits}", edits=in_words(folder.edits), order=write)
@@ -156,21 +168,48 @@ def last_change(text: str, before: int) -> Change | None:
     return found
 
 
-def own_folder(text: str) -> OwnFolder:
-    """The variable with the folder of deploy.sh, which the script has or gets."""
+def own_folder(text: str, before: int) -> OwnFolder:
+    """The variable with the folder of deploy.sh, which the script has or gets.
+
+    The script has it if its only assignment runs in any case, above the offset `before` where the variable is used.
+    """
     script = shell.read(text)
     changes = [command.start for command in script.commands() if command.name in {"cd", "pushd"}]
     for node in script.of("variable_assignment"):
         value = node.part("value")
-        early = not changes or node.start < min(changes)
-        if value and early and _IS_FOLDER.fullmatch(value.text.strip('"')):
+        early = node.end <= before and (not changes or node.start < min(changes))
+        is_folder = value is not None and _IS_FOLDER.fullmatch(value.text.strip('"'))
+        if is_folder and early and _is_top_level(node) and _is_set_once(script, node.name):
             return OwnFolder(name=node.name)
-    name = next((each for each in _NAMES if each not in text), _NAMES[-1])
+    numbered = (f"{_NAMES[0]}_{number}" for number in itertools.count(2))
+    name = next(each for each in itertools.chain(_NAMES, numbered) if each not in text)
     line = first_free_line(text)
     return OwnFolder(
         name=name,
         edits=(inserted_below(contract.ENTRY_POINT, line, f"{name}=$({_FOLDER})"),),
     )
+
+
+def _is_top_level(assignment: Node) -> bool:
+    """Whether an assignment, or the `export` or `readonly` around it, is a statement of the script itself."""
+    around = assignment.parent
+    if around is not None and around.kind == "declaration_command":
+        if not around.text.startswith(("export", "readonly")):
+            return False
+        around = around.parent
+    return around is not None and around.kind == "program"
+
+
+def _is_set_once(script: Script, name: str) -> bool:
+    """Whether a script sets a variable in a single place: no loop, `read` or `unset` changes it."""
+    assigned = sum(node.name == name for node in script.of("variable_assignment", "for_statement"))
+    changed = any(
+        word.value == name
+        for command in script.all_commands()
+        if command.name in _CHANGE_VARIABLES or command.node.kind == "unset_command"
+        for word in command.words
+    )
+    return assigned == 1 and not changed
 
 
 def first_free_line(text: str) -> int:

@@ -174,10 +174,10 @@ def _repaired(
 ) -> tuple[Edit, ...]:
     """Make the variable an array, and each use one of all its elements; () if a use is not a plain `$NAME`.
 
-    If no argument has a blank, the text without the inner quotes is enough.
+    If no argument is empty or has a blank, the text without the inner quotes is enough.
     """
     text, file, name = script.text, contract.ENTRY_POINT, node.name
-    if not any(_NEEDS_ARRAY.search(word) for word in meant):
+    if not any(not word or _NEEDS_ARRAY.search(word) for word in meant):
         plain_text = f"{name}='{' '.join(meant)}'"
         return (replaced(file, text, node.start, node.end, plain_text),)
     plain = {f"${name}", f"${{{name}}}"}

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from healthcheck import contract
+from healthcheck.core.commands import file_words
 from healthcheck.core.edits import replaced
 from healthcheck.core.records import Edit
 from healthcheck.stages.plan.records import LaunchPlan
@@ -70,7 +71,10 @@ def _in_file(name: str, number: int, line: str, literal: str) -> Misnamed:
         )
         return Misnamed(seen=seen, fix=fix, where=f"{name}:{number}")
     key, _, value = (part.strip() for part in line.partition(":"))
-    fix = msg('remove that line, and write: vllm serve "$MODEL_PATH" --config {file}', file=name)
+    fix = msg(
+        'remove that line, and write: vllm serve "$MODEL_PATH" --config {file}',
+        file=file_words(name),
+    )
     if key not in _MODEL_KEYS:
         option = f"--{key.lstrip('- ').replace('_', '-')}"
         given = value.strip("\"'")

@@ -6,6 +6,7 @@ import shlex
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, note, warn
+from healthcheck.core.commands import file_words
 from healthcheck.core.records import UNCOMMITTED_CHANGES, JsonValue
 from healthcheck.stages.repo.records import Submission, Uncommitted
 from healthcheck.text.messages import msg, plural
@@ -80,7 +81,7 @@ def committed(submission: Submission) -> Findings:
         seen = msg("{path} has {size} MB", path=path, size=size // 10**6)
         fix = msg("put data with the weights, and remove it from the repository")
         command = (
-            f"git rm --cached {shlex.quote(path)} && git commit -m {shlex.quote(f'Remove {path}')}"
+            f"git rm --cached {file_words(path)} && git commit -m {shlex.quote(f'Remove {path}')}"
         )
         yield warn(
             expected=msg("a commit of code, which is quick to clone"),
@@ -105,7 +106,7 @@ def committed(submission: Submission) -> Findings:
             expected=msg("every file that {name} names in the commit", name=name),
             seen=seen,
             fix=msg("commit what {name} uses", name=name),
-            command=f"git add {force}{shlex.join(added)} && git commit -m {shlex.quote(message)}",
+            command=f"git add {force}{file_words(*added)} && git commit -m {shlex.quote(message)}",
         )
 
 

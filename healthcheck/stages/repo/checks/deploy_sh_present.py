@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import shlex
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail
-from healthcheck.core.commands import Commanded
+from healthcheck.core.commands import Commanded, file_words
 from healthcheck.stages.repo.records import Kind, Submission
 from healthcheck.text.messages import msg
 
@@ -53,7 +52,7 @@ def deploy_sh_present(submission: Submission) -> Findings:
             for path in submission.paths
             if path.startswith(f"{name}/") and path.endswith(".sh")
         )
-        moved = next((shlex.quote(f"scripts/{path.partition('/')[2]}") for path in inside), "")
+        moved = next((file_words(f"scripts/{path.partition('/')[2]}") for path in inside), "")
         seen = msg("{name} is a folder", name=name)
         fix = msg("replace the folder with a script {name}", name=name)
         if moved:
@@ -117,7 +116,7 @@ def _missing(submission: Submission, expected: str) -> tuple[str, str, str, str]
         if "/" in found:
             moving = msg("move it to the root, and make its relative paths start from there")
         seen = msg("{found}{value}, but no {name} at the root", found=found, value=more, name=name)
-        fix = Commanded(moving, f"{move} {shlex.quote(found)} {name}")
+        fix = Commanded(moving, f"{move} {file_words(found)} {name}")
         return expected, seen, fix, found
     seen = msg("no {name} among {paths} files", name=name, paths=len(submission.paths))
     launch = contract.LAUNCH

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-import shlex
 from dataclasses import dataclass
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable, by_profile, check, fail, unsettled, warn
+from healthcheck.core.commands import file_words
 from healthcheck.core.edits import in_words, inserted_below, replaced, without_lines
 from healthcheck.core.records import Edit
 from healthcheck.stages.repo import bashisms, shell, shells
@@ -185,7 +185,7 @@ def _bytes(data: bytes) -> Findings:
 def _line_ends(text: _Text) -> Findings:
     data, name = text.data, contract.ENTRY_POINT
     mended = f"sed -i 's/\\r$//' {name}"
-    kept = f"{mended} && echo '*.sh text eol=lf' >> .gitattributes"
+    kept = f"{mended} && printf '\\n%s\\n' '*.sh text eol=lf' >> .gitattributes"
     ending = [number for number, line in enumerate(data.split(b"\n"), 1) if line.endswith(b"\r")]
     harmful = [number for number in ending if number == 1 or not text.is_comment(number)]
     say, expected, line = fail, msg("lines that end in LF"), 1
@@ -290,7 +290,7 @@ def _mode(text: _Text) -> Findings:
     mode, name = text.submission.deploy_sh_mode, contract.ENTRY_POINT
     if mode is not None and not mode & 0o111:
         file = posixpath.normpath(text.submission.deploy_sh_link or name)
-        path = shlex.quote(file)
+        path = file_words(file)
         chmod = f"chmod +x {path}"
         # Both: a file system may lack the bit, and the next git commit -a would undo it in the index alone.
         git = f"git update-index --chmod=+x {path} && git commit -m 'Make {name} executable'"

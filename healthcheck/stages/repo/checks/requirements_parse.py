@@ -12,6 +12,7 @@ from itertools import islice
 from healthcheck import contract
 from healthcheck.ascend.stacks import in_range
 from healthcheck.core.check import Findings, check, fail, needs_network, note, warn
+from healthcheck.core.commands import file_words
 from healthcheck.core.edits import in_words, replaced
 from healthcheck.core.records import Edit, Finding
 from healthcheck.stages.repo import requirements
@@ -114,7 +115,7 @@ def _absent(submission: Submission) -> Findings:
             expected=msg("the name {name}, exactly", name=NAME),
             seen=seen,
             fix=msg("rename it to {name}", name=NAME),
-            command=f"git mv {shlex.quote(meant)} {NAME}",
+            command=f"git mv {file_words(meant)} {NAME}",
             where=meant,
         )
     else:
