@@ -145,7 +145,7 @@ class Report:
         metrics: figures by name, as JSON values with their intervals.
         provenance: versions, weights fingerprint, commit, parameters, seeds, machine.
         scope: how far a run went that did not go to its end ("up to plan"), for the headline.
-        folder: the repository, as a shell finds it; "" for the current directory.
+        folder: the repository, as a shell finds it; "" for the current directory, "…" if its path has a secret.
         program: the kit, as a shell starts it.
         stopped: why the run ended early ("interrupted"), "" if it did not.
         uncommitted: why the judged files differ from the committed ones, "" if they do not.

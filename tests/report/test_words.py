@@ -21,6 +21,7 @@ from healthcheck.core.records import (
 from healthcheck.core.stages import SUBMISSION, Stage, Subject
 from healthcheck.report import terminal, words
 from healthcheck.report.lines import brief
+from healthcheck.text.redact import HIDDEN
 
 
 def result(
@@ -130,6 +131,21 @@ def test_a_command_for_the_weights_runs_in_their_folder() -> None:
         "(cd r && mv x y)",
         "(cd /w && mv x y)",
     ]
+
+
+def test_a_command_for_a_hidden_folder_says_where_it_runs() -> None:
+    found = fail(expected="a", seen="b", fix="rename x", command="mv x y")
+    of_repo, of_weights = (
+        replace(FAILED, stage=stage, findings=(found,)) for stage in (Stage.REPO, Stage.WEIGHTS)
+    )
+    placed = words.with_commands_in((of_repo, of_weights), HIDDEN, HIDDEN)
+    assert [words.repair(each.findings[0]) for each in placed] == [
+        "in the folder of the repository, rename x: mv x y",
+        "in the folder of the weights, rename x: mv x y",
+    ]
+    step = words.next_steps(report_on(PASSED, uncommitted="x", folder=HIDDEN))[0]
+    assert step.words == "in the folder of the repository, commit the repair"
+    assert step.command == words.COMMIT_THE_REPAIR
 
 
 COMMAND = ["npu-adapter", "verify", "r", "--weights", "w w", "--until", "weights", "--npus", "8"]
