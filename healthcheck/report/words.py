@@ -131,8 +131,8 @@ def with_commands_in(
 ) -> tuple[CheckResult, ...]:
     """The results, with commands that can be pasted outside of the folder in which they run.
 
-    The folder is that of the repository or, for the checks of the weights, that of the weights. If it is HIDDEN, the
-    words of a repair say where to run its command.
+    The folder is that of the repository or, for the checks of the weights, that of the weights. If it is HIDDEN,
+    the words of a repair say where to run its command.
     """
 
     def placed(result: CheckResult) -> CheckResult:
