@@ -148,6 +148,19 @@ def test_a_command_for_a_hidden_folder_says_where_it_runs() -> None:
     assert step.command == words.COMMIT_THE_REPAIR
 
 
+def test_an_extension_that_is_not_loaded_does_not_change_the_subject() -> None:
+    unusable = replace(BROKEN, id="extension/own", stage=Stage.REPO)
+    assert report_on(OF_A_MACHINE, unusable).subject == MACHINE
+    assert report_on(unusable).subject == SUBMISSION
+
+
+def test_stages_of_one_place_are_in_the_order_of_their_names() -> None:
+    names = [f"stage-{letter}" for letter in "hgfedcba"]
+    stages = (Stage(name=name, title="", place=80) for name in names)
+    report = report_on(*(replace(PASSED, stage=stage) for stage in stages))
+    assert [stage.name for stage, _ in report.by_stage()] == sorted(names)
+
+
 COMMAND = ["npu-adapter", "verify", "r", "--weights", "w w", "--until", "weights", "--npus", "8"]
 AGAIN = "npu-adapter verify r --weights 'w w' --until weights --npus 8"
 
