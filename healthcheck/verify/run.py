@@ -207,7 +207,7 @@ class Run:
         """
         asked = self.request
         here = bool(asked.url) or asked.root.expanduser().resolve() == Path.cwd()
-        return "" if here else self._without_secret(str(asked.root))
+        return "" if here else self._without_secret(str(asked.root.expanduser()))
 
     def weights_folder(self) -> str:
         """The weights, as the author named them; "" without weights, HIDDEN if the path has a secret."""
