@@ -134,7 +134,7 @@ def _refuse_places(options: argparse.Namespace) -> None:
     if options.repo and options.url:
         raise UsageError(
             msg(
-                "--url looks at a running server and at no repository: leave {repo} away, or --url",
+                "--url checks a running server, not a repository: omit {repo} or --url",
                 repo=options.repo,
             )
         )

@@ -192,5 +192,5 @@ def _obstacle(needed: CheckResult) -> tuple[str, str]:
     if needed.blocked_by:
         return needed.because, needed.blocked_by
     if needed.outcome in {Outcome.SKIP, Outcome.ERROR}:
-        return msg("{check} gave no answer", check=needed.id), needed.id
+        return msg("{check} has no result", check=needed.id), needed.id
     return "", ""

@@ -364,7 +364,7 @@ def _beside_the_service(report: Report) -> str:
     ]
     held = joined("; ", filter(None, said)) or msg("what the server offers holds")
     return msg(
-        "{stage}: {held}; the service asks for none of them",
+        "{stage}: {held} (does not affect the verdict)",
         stage=report.results[0].stage.name,
         held=held,
     )

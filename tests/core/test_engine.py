@@ -175,10 +175,10 @@ def test_a_skip_names_the_first_of_its_causes_that_gave_no_answer() -> None:
         result.id: result.because for result in ledger.results if result.outcome is Outcome.SKIP
     }
     assert because == {
-        "b": "a gave no answer",
-        "c": "a gave no answer",
+        "b": "a has no result",
+        "c": "a has no result",
         "other": "another engine",
-        "d": "other gave no answer",
+        "d": "other has no result",
     }
 
 
