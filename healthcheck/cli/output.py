@@ -275,7 +275,7 @@ def publish(
     if report.stopped and all(result.outcome is Outcome.SKIP for result in report.results):
         tell(
             msg(
-                "{stopped} before a check was judged: no answer that this command got is kept",
+                "{stopped} before any check finished; nothing was saved",
                 stopped=report.stopped,
             )
         )

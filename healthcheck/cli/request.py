@@ -166,7 +166,9 @@ def _refuse_late_stages(
         UsageError: it does not.
     """
     if options.url and not until.reaches(Stage.ENDPOINT):
-        raise UsageError(msg("--url looks at a running server only: --until is endpoint or probe"))
+        raise UsageError(
+            msg("--url checks a running server: use --until endpoint or --until probe")
+        )
     for measurement in measurements:
         if until.reaches(measurement.needs):
             continue

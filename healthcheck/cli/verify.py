@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 import tempfile
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from healthcheck.stages.repo.settings import Settings, read_settings
 from healthcheck.system import files
 from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg
-from healthcheck.text.redact import with_hidden_values, with_hidden_values_of_lines, without_secrets
+from healthcheck.text.redact import redactor, with_hidden_values, with_hidden_values_of_lines
 from healthcheck.verify import service
 from healthcheck.verify.run import STAND_IN, Request
 from healthcheck.verify.verification import Verification
@@ -133,7 +134,7 @@ def _refuse_places(options: argparse.Namespace) -> None:
     if options.repo and options.url:
         raise UsageError(
             msg(
-                "--url looks at a running server and at no repository: leave {repo} away, or --url",
+                "--url checks a running server, not a repository: omit {repo} or --url",
                 repo=options.repo,
             )
         )
@@ -158,6 +159,7 @@ def _repaired(request: Request, progress: Progress) -> Request:
             msg("--fix repairs a repository, and --url checks a running server: use one of them")
         )
     say = translation_of_the_process().say
+    redact = redactor({**os.environ, **request.environment})
     static = Stage.WEIGHTS if request.until.reaches(Stage.WEIGHTS) else Stage.PLAN
     seen: set[tuple[fix.Change, ...]] = set()
     for _ in range(FIX_ROUNDS):
@@ -173,9 +175,9 @@ def _repaired(request: Request, progress: Progress) -> Request:
                 print(say(msg("nothing to repair")), file=sys.stderr)
             return replace(request, pending=True) if made else request
         seen.add(proposal.changes)
-        print(with_hidden_values_of_lines(fix.diff(proposal.changes), without_secrets), end="")
+        print(with_hidden_values_of_lines(fix.diff(proposal.changes), redact), end="")
         for repair in proposal.repairs:
-            title = with_hidden_values(repair.words, without_secrets)
+            title = with_hidden_values(repair.words, redact)
             print(say(msg("repaired for {check}: {title}", check=repair.check, title=title)))
         fix.apply(request.root.resolve(), proposal.changes)
         request = replace(request, pending=True)

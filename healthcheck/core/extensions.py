@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from healthcheck.core.check import Check, Findings, NotApplicable, broke, check
-from healthcheck.core.records import JsonValue
+from healthcheck.core.records import UNUSABLE_EXTENSION, JsonValue
 from healthcheck.core.stages import STAGES, Stage
 from healthcheck.errors import KitFailure
 from healthcheck.text.messages import Message, msg
@@ -175,7 +175,7 @@ def own_checks() -> tuple[Check[Any], ...]:
 def known_stages() -> tuple[Stage, ...]:
     """The stages of every verification and those of the kit's own extensions, in order."""
     stages = {*STAGES, *(check.stage for check in own_checks())}
-    return tuple(sorted(stages, key=lambda stage: stage.place))
+    return tuple(sorted(stages, key=lambda stage: (stage.place, stage.name)))
 
 
 def reserved_words() -> frozenset[str]:
@@ -318,7 +318,7 @@ def _lies_in(module: str, folder: Path) -> bool:
 
 def _stands_for(extension: Extension) -> Callable[[Callable[[object], Findings]], Check[object]]:
     return check(
-        f"extension/{extension.name}",
+        f"{UNUSABLE_EXTENSION}{extension.name}",
         msg("The extension {name} is loaded", name=extension.name),
         stage=Stage.REPO,
         why=msg(

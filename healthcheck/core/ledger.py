@@ -135,8 +135,11 @@ class Ledger:
                 self._record(self._skipped(check) or skip)
 
     def leave_open(self, check: Check[Facts], because: str) -> None:
-        """Record that a check could not be judged for this reason, which makes the verdict inconclusive."""
-        self._record(replace(_skip(check, because), settled=False))
+        """Record that a check could not be judged for this reason, which makes the verdict inconclusive.
+
+        A check that must not run is skipped instead.
+        """
+        self._record(self._skipped(check) or replace(_skip(check, because), settled=False))
 
     def add(self, results: Iterable[CheckResult]) -> None:
         """Take results of checks that another ledger judged."""
@@ -146,7 +149,8 @@ class Ledger:
     def _without_facts(self, checks: Sequence[Check[Facts]], error: Exception) -> None:
         outcome = Outcome.SKIP if isinstance(error, Blocked) else Outcome.ERROR
         for check in checks:
-            self._record(replace(check.result(outcome, because=broke(error)), settled=False))
+            unjudged = replace(check.result(outcome, because=broke(error)), settled=False)
+            self._record(self._skipped(check) or unjudged)
 
     def _record(self, result: CheckResult) -> None:
         shown = redacted(result, self._redact)
@@ -188,5 +192,5 @@ def _obstacle(needed: CheckResult) -> tuple[str, str]:
     if needed.blocked_by:
         return needed.because, needed.blocked_by
     if needed.outcome in {Outcome.SKIP, Outcome.ERROR}:
-        return msg("{check} gave no answer", check=needed.id), needed.id
+        return msg("{check} has no result", check=needed.id), needed.id
     return "", ""

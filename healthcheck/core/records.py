@@ -23,6 +23,8 @@ NOT_BUILT = msg("not built")
 NOT_INSTALLED = msg("not built: vLLM is not installed here")
 UNWEIGHED = msg("the weights were not checked: pass --weights DIR")
 """Why a run ended early that was to check everything, and was given no weights."""
+UNUSABLE_EXTENSION = "extension/"
+"""The beginning of the id of a check that stands for an extension that could not be loaded."""
 UNJUDGED = "unjudged"
 """The evidence of a note about an accuracy (a share) that nothing was compared with."""
 UNCOMMITTED_CHANGES = "uncommitted_changes"
@@ -145,7 +147,7 @@ class Report:
         metrics: figures by name, as JSON values with their intervals.
         provenance: versions, weights fingerprint, commit, parameters, seeds, machine.
         scope: how far a run went that did not go to its end ("up to plan"), for the headline.
-        folder: the repository, as a shell finds it; "" for the current directory.
+        folder: the repository, as a shell finds it; "" for the current directory, "…" if its path has a secret.
         program: the kit, as a shell starts it.
         stopped: why the run ended early ("interrupted"), "" if it did not.
         uncommitted: why the judged files differ from the committed ones, "" if they do not.
@@ -164,13 +166,18 @@ class Report:
 
     def by_stage(self) -> Iterator[tuple[Stage, list[CheckResult]]]:
         """Each stage that has results, in the order of the stages, with its results."""
-        for stage in sorted({result.stage for result in self.results}, key=lambda each: each.place):
+        stages = {result.stage for result in self.results}
+        for stage in sorted(stages, key=lambda each: (each.place, each.name)):
             yield stage, [result for result in self.results if result.stage == stage]
 
     @property
     def subject(self) -> Subject:
-        """What the report is about: a submission, unless all of its checks are about one other thing."""
-        subjects = {result.stage.subject for result in self.results}
+        """What the report is about: a submission, unless all of its checks are about one other thing.
+
+        An extension that could not be loaded is about neither.
+        """
+        judged = (each for each in self.results if not each.id.startswith(UNUSABLE_EXTENSION))
+        subjects = {result.stage.subject for result in judged}
         return subjects.pop() if len(subjects) == 1 else SUBMISSION
 
 

@@ -99,6 +99,10 @@ class ReportDocument:
         messages: as those of a finding.
         stopped: why the run ended before its time, "" if it did not.
         uncommitted: why the files that were judged are not the committed ones, "" if they are.
+        scope: how far a run went that did not go to its end ("up to plan"), for the headline.
+        folder: the repository, as the author named it; "" for the directory in which the kit was called, "…" if its
+            path has a secret.
+        program: the kit, as a shell starts it.
     """
 
     schema: Literal[1]
@@ -114,3 +118,6 @@ class ReportDocument:
     next_commands: tuple[str, ...] = ()
     stopped: str = ""
     uncommitted: str = ""
+    scope: str = ""
+    folder: str = ""
+    program: tuple[str, ...] = ("npu-adapter",)

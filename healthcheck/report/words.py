@@ -28,6 +28,7 @@ from healthcheck.core.records import (
 )
 from healthcheck.core.stages import SUBMISSION, Stage
 from healthcheck.text.messages import joined, mapped, msg, plural
+from healthcheck.text.redact import HIDDEN
 from healthcheck.text.secret_shapes import REMOVED
 
 BY_TONE = {
@@ -44,6 +45,8 @@ COUNTED = {**BY_TONE, "open": msg("unsettled")}
 COUNTED_FIRST = ("pass", "warn", "open", "skip", "fail", "error")
 MOST_TASK = 40
 COMMIT_THE_REPAIR = "git commit -am 'Repair the submission'"
+_IN_THE_REPOSITORY = msg("in the folder of the repository")
+_IN_THE_WEIGHTS = msg("in the folder of the weights")
 _PLACE = re.compile(r"[^\s:]+:\d+")
 ORDER = (Level.FAIL, Level.UNSETTLED, Level.WARN, Level.NOTE)
 
@@ -128,11 +131,18 @@ def with_commands_in(
 ) -> tuple[CheckResult, ...]:
     """The results, with commands that can be pasted outside of the folder in which they run.
 
-    The folder is that of the repository or, for the checks of the weights, that of the weights.
+    The folder is that of the repository or, for the checks of the weights, that of the weights. If it is HIDDEN,
+    the words of a repair say where to run its command.
     """
 
     def placed(result: CheckResult) -> CheckResult:
-        place = weights if result.stage == Stage.WEIGHTS else folder
+        is_of_weights = result.stage == Stage.WEIGHTS
+        place = weights if is_of_weights else folder
+        if place == HIDDEN:
+            where = _IN_THE_WEIGHTS if is_of_weights else _IN_THE_REPOSITORY
+            return replace(
+                result, findings=tuple(_run_in(where, finding) for finding in result.findings)
+            )
         commands = (in_folder(finding.command, place) for finding in result.findings)
         return replace(
             result,
@@ -140,6 +150,13 @@ def with_commands_in(
         )
 
     return tuple(map(placed, results))
+
+
+def _run_in(where: str, finding: Finding) -> Finding:
+    """The finding, whose words say where its command runs."""
+    if not finding.command:
+        return finding
+    return replace(finding, fix=msg("{where}, {repair}", where=where, repair=finding.fix))
 
 
 def _with_command(finding: Finding, command: str) -> Finding:
@@ -347,7 +364,7 @@ def _beside_the_service(report: Report) -> str:
     ]
     held = joined("; ", filter(None, said)) or msg("what the server offers holds")
     return msg(
-        "{stage}: {held}; the service asks for none of them",
+        "{stage}: {held} (does not affect the verdict)",
         stage=report.results[0].stage.name,
         held=held,
     )
@@ -415,13 +432,20 @@ def next_steps(report: Report) -> tuple[Step, ...]:
         if each.outcome is wanted
     ]
     if report.uncommitted and not grave:
-        commit = in_folder(COMMIT_THE_REPAIR, report.folder)
-        return (Step(words=msg("commit the repair"), command=commit), _again(report))
+        return (_commit_of_the_repair(report.folder), _again(report))
     if not grave and report.stopped == UNWEIGHED:
         return (Step(command=_with_weights(report)),)
     for result in grave or (each for each in report.results if not each.settled):
         return (_repair_of(result) or Step(words=_first_line(detail(result))),)
     return tuple(_when_ready(report)) if report.verdict is Verdict.READY else (_once_more(report),)
+
+
+def _commit_of_the_repair(folder: str) -> Step:
+    commit = msg("commit the repair")
+    if folder == HIDDEN:
+        words = msg("{where}, {repair}", where=_IN_THE_REPOSITORY, repair=commit)
+        return Step(words=words, command=COMMIT_THE_REPAIR)
+    return Step(words=commit, command=in_folder(COMMIT_THE_REPAIR, folder))
 
 
 def _once_more(report: Report) -> Step:

@@ -30,7 +30,7 @@ from healthcheck.stages.plan.vllm_cli.catalogue import around
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
 from healthcheck.system import programs
 from healthcheck.text.messages import joined, mapped, msg
-from healthcheck.text.redact import Redact, redacted, redactor
+from healthcheck.text.redact import HIDDEN, Redact, redacted, redactor
 from healthcheck.verify import provenance
 
 Facts = TypeVar("Facts")
@@ -130,11 +130,11 @@ class Run:
     def __init__(self, request: Request, progress: Progress) -> None:
         self.request = request
         self.progress = progress
-        self._redact = _readable(request)
+        self.redact = _readable(request)
         self.ledger = Ledger(
             progress,
             waived=request.waived,
-            redact=self._redact,
+            redact=self.redact,
             doubt=stacks.choose(request.stack).doubt,
         )
         self.metrics: dict[str, JsonValue] = {}
@@ -201,16 +201,23 @@ class Run:
         )
 
     def folder(self) -> str:
-        """The repository, as the author named it; "" if it is the current directory, or there is none."""
+        """The repository, as the author named it; "" if it is the current directory, or there is none.
+
+        HIDDEN if the path has a secret.
+        """
         asked = self.request
         here = bool(asked.url) or asked.root.expanduser().resolve() == Path.cwd()
-        return "" if here else str(asked.root)
+        return "" if here else self._without_secret(str(asked.root.expanduser()))
 
     def weights_folder(self) -> str:
-        """The weights, as the author named them; "" without weights."""
+        """The weights, as the author named them; "" without weights, HIDDEN if the path has a secret."""
         asked = self.request
         has_none = asked.weights is None or asked.stands_in or asked.ahead
-        return "" if has_none else str(asked.weights)
+        return "" if has_none else self._without_secret(str(asked.weights))
+
+    def _without_secret(self, path: str) -> str:
+        """The path, or HIDDEN: a path with a mask in it does not exist."""
+        return path if self.redact(path) == path else HIDDEN
 
     def report(self) -> Report:
         """The report on the results so far. Their secrets were removed when they were recorded."""
@@ -227,7 +234,7 @@ class Run:
             folder=self.folder(),
             program=provenance.program(),
         )
-        frame = redacted(frame, self._redact)
+        frame = redacted(frame, self.redact)
         return replace(
             frame, results=words.with_commands_in(results, frame.folder, self.weights_folder())
         )

@@ -60,7 +60,9 @@ class Verification:
             return report
         from healthcheck.verify import working_copy  # noqa: PLC0415 - most runs are about a clean working copy
 
-        return working_copy.with_remarks(report, self._run.ledger, asked.root, self._changed)
+        return working_copy.with_remarks(
+            report, self._run.ledger, asked.root, self._changed, self._run.redact
+        )
 
     def _submission(self, weights: Path) -> None:
         """Verify a repository and its weights, stage by stage."""

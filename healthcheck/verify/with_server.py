@@ -152,7 +152,7 @@ def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
                 talk(run, service.url, task)
             else:
                 starts = "service/starts"
-                _skip_talk(run, msg("{check} gave no answer", check=starts), blocked_by=starts)
+                _skip_talk(run, msg("{check} has no result", check=starts), blocked_by=starts)
             run.resume(Stage.SERVICE)
     except KeyboardInterrupt:
         run.stopped = msg("interrupted")

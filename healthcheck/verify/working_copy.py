@@ -10,10 +10,13 @@ from healthcheck.core.ledger import Ledger
 from healthcheck.core.records import CheckResult, Edit, Finding, Report
 from healthcheck.stages.repo.tree import read_inside
 from healthcheck.text.messages import msg
+from healthcheck.text.redact import Redact
 from healthcheck.verify.fix.edits import MAX_FILE_BYTES, fits
 
 
-def with_remarks(report: Report, ledger: Ledger, root: Path, changed: Collection[str]) -> Report:
+def with_remarks(
+    report: Report, ledger: Ledger, root: Path, changed: Collection[str], redact: Redact
+) -> Report:
     """The report; a repair says so if the working copy no longer has the text that it replaces.
 
     `changed` are the paths whose working copy differs from the commit.
@@ -26,9 +29,10 @@ def with_remarks(report: Report, ledger: Ledger, root: Path, changed: Collection
         if not file:
             return finding
         words = msg(
-            "{repair}; the working copy of {file} no longer has this text: commit it first",
+            "the working copy of {file} no longer has this text: commit it first; "
+            "if this finding remains, {repair}",
             repair=finding.fix,
-            file=file,
+            file=redact(file),
         )
         return replace(finding, fix=words)
 

@@ -54,7 +54,7 @@ def test_the_short_help_has_fifteen_options_and_the_other_one_all(command: str) 
 
 def test_an_option_that_the_short_help_leaves_out_is_taken() -> None:
     done = ran("verify", "--url", "http://h", "--until", "plan", "--seed", "9", "--lang", "en")
-    assert "--url looks at a running server only" in done.stderr
+    assert "--url checks a running server: use --until endpoint" in done.stderr
 
 
 def test_questions_about_a_measurement_are_of_probe_alone() -> None:

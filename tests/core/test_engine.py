@@ -77,6 +77,19 @@ def report(*checks: Check[str], stopped: str = "") -> Report:
     )
 
 
+def test_a_waiver_holds_without_facts() -> None:
+    ledger = Ledger(Silent(), waived={"a": "--skip a"})
+    ledger.judge([make("a"), make("b")], lambda: str(1 / 0))
+    assert outcomes(ledger) == {"a": Outcome.SKIP, "b": Outcome.ERROR}
+    assert [result.waived for result in ledger.results] == [True, False]
+
+
+def test_a_waived_check_is_not_left_open() -> None:
+    ledger = Ledger(Silent(), waived={"a": "--skip a"})
+    ledger.leave_open(make("a"), "the weights are not here")
+    assert (ledger.results[0].waived, ledger.results[0].settled) == (True, True)
+
+
 def test_the_verdict_and_the_exit_status() -> None:
     good, bad, crash = make("a"), make("b", broken=True), make("c", crashes=True)
     table = [
@@ -162,10 +175,10 @@ def test_a_skip_names_the_first_of_its_causes_that_gave_no_answer() -> None:
         result.id: result.because for result in ledger.results if result.outcome is Outcome.SKIP
     }
     assert because == {
-        "b": "a gave no answer",
-        "c": "a gave no answer",
+        "b": "a has no result",
+        "c": "a has no result",
         "other": "another engine",
-        "d": "other gave no answer",
+        "d": "other has no result",
     }
 
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from healthcheck.core.check import fail
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Silent
-from healthcheck.core.records import CheckResult, Outcome
+from healthcheck.core.records import CheckResult, Level, Outcome
+from healthcheck.report import words
 from healthcheck.sandbox import box
 from healthcheck.sandbox.job import Limits, Mode
+from healthcheck.sandbox.protocol import NO_OTHERS
 from healthcheck.stages.plan import facts
 from healthcheck.stages.plan.checks import CHECKS
+from healthcheck.stages.plan.script.refusals import unsettle_failures
+from healthcheck.stages.plan.servers.served import SETTLED_LATER
 from healthcheck.stages.repo.facts import read_submission
 from tests.plan.corpus import bash, case
 from tests.support.daily import every
@@ -115,3 +122,12 @@ def test_an_ordinary_step_is_judged_as_in_isolation(
     assert confined["plan/starts-server"].outcome is Outcome.PASS, confined[
         "plan/starts-server"
     ].findings
+
+
+def test_the_words_before_a_command_are_its_own() -> None:
+    run = SimpleNamespace(stderr=f"deploy.sh: line 3: {os.strerror(NO_OTHERS)}", stdout="")
+    plan = SimpleNamespace(run=run, root="/srv", observed=SimpleNamespace(isolated=True))
+    found = fail(expected="a", seen="b", fix="commit x", command="git add x && git commit -m x")
+    (shown,) = unsettle_failures(plan, [found])
+    assert shown.level is Level.UNSETTLED
+    assert words.repair(shown) == f"{SETTLED_LATER}; or commit x: git add x && git commit -m x"

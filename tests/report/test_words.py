@@ -21,6 +21,7 @@ from healthcheck.core.records import (
 from healthcheck.core.stages import SUBMISSION, Stage, Subject
 from healthcheck.report import terminal, words
 from healthcheck.report.lines import brief
+from healthcheck.text.redact import HIDDEN
 
 
 def result(
@@ -130,6 +131,34 @@ def test_a_command_for_the_weights_runs_in_their_folder() -> None:
         "(cd r && mv x y)",
         "(cd /w && mv x y)",
     ]
+
+
+def test_a_command_for_a_hidden_folder_says_where_it_runs() -> None:
+    found = fail(expected="a", seen="b", fix="rename x", command="mv x y")
+    of_repo, of_weights = (
+        replace(FAILED, stage=stage, findings=(found,)) for stage in (Stage.REPO, Stage.WEIGHTS)
+    )
+    placed = words.with_commands_in((of_repo, of_weights), HIDDEN, HIDDEN)
+    assert [words.repair(each.findings[0]) for each in placed] == [
+        "in the folder of the repository, rename x: mv x y",
+        "in the folder of the weights, rename x: mv x y",
+    ]
+    step = words.next_steps(report_on(PASSED, uncommitted="x", folder=HIDDEN))[0]
+    assert step.words == "in the folder of the repository, commit the repair"
+    assert step.command == words.COMMIT_THE_REPAIR
+
+
+def test_an_extension_that_is_not_loaded_does_not_change_the_subject() -> None:
+    unusable = replace(BROKEN, id="extension/own", stage=Stage.REPO)
+    assert report_on(OF_A_MACHINE, unusable).subject == MACHINE
+    assert report_on(unusable).subject == SUBMISSION
+
+
+def test_stages_of_one_place_are_in_the_order_of_their_names() -> None:
+    names = [f"stage-{letter}" for letter in "hgfedcba"]
+    stages = (Stage(name=name, title="", place=80) for name in names)
+    report = report_on(*(replace(PASSED, stage=stage) for stage in stages))
+    assert [stage.name for stage, _ in report.by_stage()] == sorted(names)
 
 
 COMMAND = ["npu-adapter", "verify", "r", "--weights", "w w", "--until", "weights", "--npus", "8"]

@@ -12,7 +12,9 @@ def _arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--features",
         action="store_true",
-        help=msg("ask for tool calls, formats and parameters, too, of which no verdict speaks"),
+        help=msg(
+            "also test tool calls, structured output and parameters (does not affect the verdict)"
+        ),
     )
 
 

@@ -130,6 +130,7 @@ class _Child:
         self.status: int | None = None
         self.was_told_to_end = False
         self._stage = ""
+        self._known = {stage.name for stage in known_stages()}
         self._log = place / LOG
         home = order.folder if os.path.isdir(order.folder) else "/"
         out = ("--out", str(place.absolute() / REPORT), "--verbose")
@@ -170,7 +171,6 @@ class _Child:
 
     def stage(self) -> str:
         """The current stage according to its log, "" before the first."""
-        known = {stage.name for stage in known_stages()}
-        found = [name for name in _STAGE.findall(readback.tail(self._log)) if name in known]
+        found = [name for name in _STAGE.findall(readback.tail(self._log)) if name in self._known]
         self._stage = found[-1] if found else self._stage
         return self._stage

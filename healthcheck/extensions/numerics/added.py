@@ -12,7 +12,7 @@ def _arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--numerics",
         action="store_true",
-        help=msg("compare log-probabilities that must agree, too (some 300 requests)"),
+        help=msg("also compare log-probabilities that must agree (about 300 requests)"),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +30,7 @@ from healthcheck.extensions.runner.stage import RUNNER
 from healthcheck.extensions.runner.whole_machine import WholeMachine
 from healthcheck.system import json_text
 from healthcheck.text.messages import joined, msg
-from healthcheck.text.redact import without_secrets
+from healthcheck.text.redact import redacted, redactor
 from healthcheck.verify import provenance
 
 MAX_NPUS = 1024
@@ -109,12 +110,12 @@ def _replayed(
 ) -> dict[str, JsonValue]:
     """The provenance with the source of the recording, and without the machine that the kit runs on."""
     kept = {key: value for key, value in provenance.items() if key not in _OF_THIS_MACHINE}
-    source: dict[str, JsonValue] = {
-        "file": without_secrets(name),
-        "at": recording.at,
-        "kit": recording.kit,
+    source: dict[str, JsonValue] = {"file": name, "at": recording.at, "kit": recording.kit}
+    return {
+        **kept,
+        RECORDING: redacted(source, redactor(os.environ)),
+        "recorded_machine": provenance.get("machine"),
     }
-    return {**kept, RECORDING: source, "recorded_machine": provenance.get("machine")}
 
 
 def judge(machine: WholeMachine, wanted: Wanted, progress: Progress, extra: Extra = NONE) -> Report:

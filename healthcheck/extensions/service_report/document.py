@@ -42,6 +42,9 @@ def load(path: Path) -> Report:
         asked=said["asked"],
         stopped=said["stopped"],
         uncommitted=said["uncommitted"],
+        scope=said["scope"],
+        folder=said["folder"],
+        program=tuple(map(plain, document.program)),
         metrics=document.metrics,
         provenance=document.provenance,
     )

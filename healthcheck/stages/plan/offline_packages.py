@@ -15,7 +15,7 @@ from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.records import LaunchPlan, RecordedCommand
 from healthcheck.stages.plan.requested import is_install
 from healthcheck.stages.plan.script import causes, deploy_sh
-from healthcheck.stages.plan.servers.served import SETTLED_LATER
+from healthcheck.stages.plan.servers.served import SETTLED_LATER, with_alternative
 from healthcheck.stages.repo import pip_words
 from healthcheck.text.messages import joined, msg
 
@@ -91,7 +91,7 @@ def findings(plan: LaunchPlan) -> Iterator[Finding]:
             continue
         unknown = msg("{reason}, unless the service's image has it, which is unknown", reason=seen)
         if deploy_sh.ends_on_failure(plan.script, each.where):
-            later = msg("{fix}; or {settled_later}", fix=words_of(fix), settled_later=SETTLED_LATER)
+            later = with_alternative(words_of(fix), command_of(fix), SETTLED_LATER)
             yield unsettled(
                 expected=_EXPECTED,
                 seen=unknown,

@@ -99,6 +99,17 @@ def test_every_page_says_that_it_is_a_replay(replay, tmp_path):
     )
 
 
+def test_the_source_of_a_recording_has_no_secret(replay, monkeypatch):
+    monkeypatch.setenv("DB_PASSWORD", "machine.json")
+    monkeypatch.setenv("CI_TOKEN", "correct horse battery")
+    machine = plain("healthy-910b3-x8") | {
+        "at": "correct horse battery",
+        "kit": "hf_AbCdEfGhIjKlMnOpQrStUvWxYzabcdefgh",
+    }
+    _, found, _ = replay(machine)
+    assert found["provenance"]["recording"] == dict.fromkeys(("file", "at", "kit"), "removed")
+
+
 def test_a_trial_that_was_not_recorded_is_skipped_and_leaves_the_verdict_open(replay):
     machine = complete()
     del machine["children"]["torch_probe"]

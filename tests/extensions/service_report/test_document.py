@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from healthcheck.core.records import Outcome, verdict_of
+from healthcheck.core.records import Outcome, Verdict, verdict_of
 from healthcheck.errors import UsageError
 from healthcheck.extensions.service_report import document
 from healthcheck.report import folder, lines, page, terminal, words
@@ -86,6 +86,28 @@ def test_why_a_run_ended_or_is_not_ready_is_read_back(reason, tmp_path: Path) ->
     assert words.headline(again) == words.headline(whole)
     assert CHINESE.say(words.headline(again)) == CHINESE.say(words.headline(whole))
     assert words.next_step(again) == words.next_step(whole)
+
+
+def test_the_headline_and_the_next_steps_are_read_back(tmp_path: Path) -> None:
+    whole = reports.report()
+    passed = tuple(result for result in whole.results if result.outcome is Outcome.PASS)
+    report = replace(
+        whole,
+        results=passed,
+        verdict=Verdict.READY,
+        asked="repo to plan",
+        scope=msg("up to {stage}", stage="plan"),
+        folder="my repo",
+        program=("python3", "-m", "healthcheck"),
+    )
+    folder.write(tmp_path, report)
+    again = document.load(tmp_path / folder.JSON)
+    assert words.headline(again) == words.headline(report)
+    assert CHINESE.say(words.headline(again)) == CHINESE.say(words.headline(report))
+    unready = {"uncommitted": "x", "verdict": Verdict.NOT_READY}
+    assert words.next_steps(replace(again, **unready)) == words.next_steps(
+        replace(report, **unready)
+    )
 
 
 def test_a_report_without_templates_is_read_as_it_is(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from healthcheck.stages.plan.script import deploy_sh, trace
 from healthcheck.stages.plan.script.diagnosis import LIMITS, WITHOUT_NAMESPACES, ending
 from healthcheck.stages.plan.script.refusals import refused_kill
 from healthcheck.stages.plan.script.stderr import complaints, error_line, last_lines
-from healthcheck.stages.plan.servers.served import SETTLED_LATER, settled_later
+from healthcheck.stages.plan.servers.served import SETTLED_LATER, settled_later, with_alternative
 from healthcheck.text.messages import joined, msg
 from healthcheck.text.redact import without_secrets
 
@@ -116,12 +116,12 @@ def _never(plan: LaunchPlan) -> Finding:
     where = cause.where or where
     if cause.open_because:
         seen = joined("; ", (ended, cause.open_because))
+        command = command_of(cause.fix)
         fix = (
-            msg("{fix}; or {settled_later}", fix=words_of(cause.fix), settled_later=SETTLED_LATER)
+            with_alternative(words_of(cause.fix), command, SETTLED_LATER)
             if cause.fix
             else SETTLED_LATER
         )
-        command = command_of(cause.fix)
         return unsettled(expected=_EXPECTED, seen=seen, fix=fix, command=command, where=where)
     if cause.told:
         status = run.exit_status

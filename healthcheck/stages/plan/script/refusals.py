@@ -13,7 +13,7 @@ from healthcheck.sandbox.job import IN_DOCKER, EndedBy
 from healthcheck.sandbox.protocol import NO_ATTRIBUTES, NO_MEMORY, NO_NETWORK, NO_OTHERS
 from healthcheck.stages.plan.records import LaunchPlan, Mark
 from healthcheck.stages.plan.script import deploy_sh
-from healthcheck.stages.plan.servers.served import SETTLED_LATER
+from healthcheck.stages.plan.servers.served import SETTLED_LATER, with_alternative
 from healthcheck.text.messages import joined, msg
 
 _NEED_OF_MESSAGE = {
@@ -52,7 +52,7 @@ def unsettle_failures(plan: LaunchPlan, findings: Iterable[Finding]) -> Findings
             finding,
             level=Level.UNSETTLED,
             seen=joined("; ", (finding.seen, refusal)),
-            fix=msg("{fix}; or {settles}", fix=finding.fix, settles=settles),
+            fix=with_alternative(finding.fix, finding.command, settles),
         )
 
 

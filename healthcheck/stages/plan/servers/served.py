@@ -8,7 +8,7 @@ from healthcheck.core.check import NotApplicable, unsettled, warn
 from healthcheck.core.records import Finding
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.script import deploy_sh
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import Message, msg
 
 STARTED = ("plan/starts-server",)
 SETTLED_LATER = msg("verify without --until where the NPUs are: the launch stage settles it")
@@ -45,6 +45,13 @@ def unresolved(plan: LaunchPlan, expected: str, what: str) -> Finding:
 def settled_later(expected: str, seen: str, where: str) -> Finding:
     """A finding that only a launch settles. The repair is about no line, so `where` is a part of what was seen."""
     return unsettled(expected=expected, seen=_with_place(seen, where), fix=SETTLED_LATER)
+
+
+def with_alternative(repair: str, command: str, alternative: str) -> Message:
+    """The words of a repair and of its alternative; the command, if there is one, follows its own words."""
+    if command:
+        return msg("{alternative}; or {repair}", alternative=alternative, repair=repair)
+    return msg("{repair}; or {alternative}", repair=repair, alternative=alternative)
 
 
 def _with_place(seen: str, where: str) -> str:
