@@ -9,7 +9,6 @@ from types import ModuleType
 
 import pytest
 
-from healthcheck.report import words
 from tests.docs.blocks import ROOT
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
@@ -32,15 +31,19 @@ def test_the_page_is_what_the_kit_says(script: ModuleType) -> None:
         assert (ROOT / script.PAGES[language]).read_text("utf-8").endswith(f"{script.BEGINS}{text}")
 
 
+REPAIR = re.compile(r"\. Fix: .*?: \(cd my-adapter && (.*)\)$")
+"""A repair with a command, which runs in the repository."""
+
+
 def repairs() -> list[tuple[str, str]]:
-    """The mistakes of the page whose repair is a command, each with that command."""
+    """The mistakes of the page whose repair has a command, each with that command."""
     found = SECTION.findall((ROOT / "docs/mistakes.md").read_text("utf-8"))
-    fixes = [
-        (mistake, line.partition(". Fix: ")[2])
+    return [
+        (mistake, repair[1])
         for mistake, said in found
         for line in said.splitlines()
+        if (repair := REPAIR.search(line))
     ]
-    return [(mistake, fix) for mistake, fix in fixes if words.is_command(fix)]
 
 
 def test_the_commands_that_are_printed_repair_the_mistakes(
