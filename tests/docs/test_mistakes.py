@@ -36,13 +36,16 @@ REPAIR = re.compile(r"\. Fix: .*?: \(cd my-adapter && (.*)\)$")
 
 
 def repairs() -> list[tuple[str, str]]:
-    """The mistakes of the page whose repair has a command, each with that command."""
+    """The mistakes of the page whose repair has a command, each with that command.
+
+    `git rm --cached` leaves the file in the folder, and the script commits every file of the folder again.
+    """
     found = SECTION.findall((ROOT / "docs/mistakes.md").read_text("utf-8"))
     return [
         (mistake, repair[1])
         for mistake, said in found
         for line in said.splitlines()
-        if (repair := REPAIR.search(line))
+        if (repair := REPAIR.search(line)) and "git rm --cached" not in repair[1]
     ]
 
 

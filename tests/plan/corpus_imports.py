@@ -238,7 +238,7 @@ except ImportError:
         sh(
             'exec python3 -m vllm.entrypoints.launchers.api_server.entry --model "$MODEL_PATH" --port 8000'
         ),
-        MISSING,
+        MISSING | {"plan/chat-api": "unsettled"},
         says="it is in 0.29.0 to 0.33.0",
     ),
 )

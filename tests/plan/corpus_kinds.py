@@ -242,7 +242,7 @@ _WRONG_XLLM: tuple[Case, ...] = tuple(
         ("with-the-name-of-its-folder", 'exec xllm --model "$MODEL_PATH" --port 8000', {"plan/served-name": "fail"}, {},
          "served as 'Tiny-Chat'", 'pass --model_id "$MODEL_PATH"'),
         ("with-another-name", 'exec xllm --model "$MODEL_PATH" --model_id mine --port 8000', {"plan/served-name": "fail"}, {},
-         "served as 'mine' (--model-id)", 'pass --model-id "$MODEL_PATH"'),
+         "served as 'mine' (--model-id)", 'pass --model_id "$MODEL_PATH"'),
         ("with-other-weights", 'exec xllm --model /models/other --model_id "$MODEL_PATH" --port 8000',
          {"plan/model-path": "fail"}, {}, "/models/other", "$MODEL_PATH"),
         ("with-a-file-that-overrides-it", f"exec {XLLM} --port 8000 --config_json_file conf.json",

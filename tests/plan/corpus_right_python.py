@@ -159,6 +159,7 @@ PYTHON: tuple[Case, ...] = (
     case(
         "python-cli-main",
         sh("exec python3 serve.py"),
+        {"plan/guarded-main": "fail"},
         files={
             "serve.py": """
             import os, sys

@@ -114,9 +114,9 @@ def test_crlf_line_ends(adapter: Path, weights: Path, verify: Verify) -> None:
     assert (seen.verdict, seen.status) == ("not-ready", 1)
     assert seen.failed() == {"repo/deploy-sh-syntax", "plan/starts-server"}
     for check in sorted(seen.failed()):
-        repair = seen.check(check)["fix"].splitlines()[0].removeprefix("repair and commit: ")
-        command = repair.partition(" && git ")[0]  # committed below
-        assert command.startswith("sed -i"), command
+        printed = seen.check(check)["evidence"][0]["command"]
+        command = printed.partition(" && git ")[0] + ")"  # committed below
+        assert "sed -i" in command, printed
         subprocess.run(command, shell=True, cwd=adapter, check=True)
     commit(adapter, "repaired")
     assert verify(adapter, "--weights", weights, "--until", "weights").verdict == "ready"
