@@ -12,9 +12,15 @@ from healthcheck.cli.options import probe, verify
 from healthcheck.core.extensions import additions
 from tests.support.commands import ran, whole_parser
 
+
+def _added(command: str) -> tuple[str, ...]:
+    """The options of extensions that the short help of a command shows."""
+    return tuple(flag for added in additions(command) for flag in added.everyday)
+
+
 EVERYDAY = {
-    command: (*module.EVERYDAY, *(flag for added in additions(command) for flag in added.everyday))
-    for command, module in (("verify", verify), ("probe", probe))
+    "verify": (*verify.EVERYDAY, *_added("verify")),
+    "probe": (*probe.EVERYDAY, *_added("probe")),
 }
 
 
