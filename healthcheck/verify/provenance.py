@@ -6,7 +6,6 @@ import datetime as dt
 import hashlib
 import os
 import platform
-import shutil
 import sys
 import time
 from collections.abc import Iterable
@@ -17,6 +16,7 @@ from healthcheck import __version__, contract
 from healthcheck.contract import Service
 from healthcheck.core.records import JsonValue
 from healthcheck.core.stages import Stage
+from healthcheck.system import programs
 from healthcheck.text.redact import redacted, without_secrets
 
 if TYPE_CHECKING:  # the probe alone needs neither stage, and their imports take 0.1 s
@@ -65,7 +65,7 @@ def program() -> tuple[str, ...]:
     path = Path(sys.argv[0])
     if path.name == "__main__.py" and path.parent.name == PACKAGE:
         return (*sys.orig_argv[: len(sys.orig_argv) - len(sys.argv) + 1],)
-    found = shutil.which(PROGRAM)
+    found = programs.find(PROGRAM)
     if path.name != PROGRAM or (found and os.path.realpath(found) == os.path.realpath(path)):
         return (PROGRAM,)
     return (str(path),)

@@ -137,7 +137,7 @@ def test_a_fault_that_is_like_no_other_is_told_where_they_are_listed(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["verify", str(ROOT), "--url", "http://127.0.0.1:9"], "at no repository"),
+        (["verify", str(ROOT), "--url", "http://127.0.0.1:9"], "not a repository: omit"),
         (["verify", "nosuchrepo"], "there is no folder nosuchrepo"),
         (
             ["verify", str(ROOT), "--until", "weights"],

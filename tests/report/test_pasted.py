@@ -75,5 +75,5 @@ def test_the_kit_is_named_as_it_was_called(
 ) -> None:
     monkeypatch.setattr("sys.argv", [called, "verify", "r"])
     monkeypatch.setattr("sys.orig_argv", ["python3", "-m", "healthcheck", "verify", "r"])
-    monkeypatch.setattr("shutil.which", lambda _: on_path)
+    monkeypatch.setattr("healthcheck.system.programs.find", lambda _: on_path)
     assert provenance.program() == shown
