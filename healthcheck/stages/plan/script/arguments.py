@@ -439,7 +439,8 @@ def reassigned(file: str, text: str, name: str, old: str, new: str) -> Edits:
     if assigned is None or "\r" in text:
         return ()
     if literal(assigned.text) == old:
-        return (replaced(file, text, assigned.start, assigned.end, new),)
+        named = text[given[0].start : assigned.start]
+        return (replaced(file, text, given[0].start, assigned.end, f"{named}{new}"),)
     inner = _VARIABLE.fullmatch(assigned.text)
     if inner and inner["default"] == old:
         start = assigned.start + inner.start("default")
