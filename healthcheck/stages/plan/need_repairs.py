@@ -20,7 +20,6 @@ from healthcheck.stages.plan.script.missing_files import (
     is_file_to_write,
     is_in_environment,
     may_be_file_of_image,
-    path_in_repository,
 )
 from healthcheck.stages.plan.script.stderr import Complaint, Need
 from healthcheck.stages.repo import packages
@@ -73,7 +72,7 @@ def need_repair(plan: LaunchPlan, complaint: Complaint) -> NeedRepair:
     if complaint.kind is Need.FILE and (unshipped := causes.unshipped_path(plan, complaint.name)):
         seen = msg(
             "{name} is in your folder but not in the commit: {text}",
-            name=path_in_repository(plan, complaint.name),
+            name=plan.in_repository(complaint.name),
             text=complaint.text,
         )
         file = causes.file_to_commit(plan, complaint.name, unshipped)
@@ -185,7 +184,7 @@ def _module(complaint: Complaint) -> _Need:
 
 
 def _permission(plan: LaunchPlan, complaint: Complaint) -> _Need:
-    file = path_in_repository(plan, complaint.name)
+    file = plan.in_repository(complaint.name)
     path, message = file_words(file), shlex.quote(f"Make {file} executable")
     return _Need(
         msg("permission for {name}", name=complaint.name),
@@ -259,7 +258,7 @@ def _installation(program: str) -> str:
 
 
 def _file(plan: LaunchPlan, complaint: Complaint) -> _Need:
-    name = path_in_repository(plan, complaint.name)
+    name = plan.in_repository(complaint.name)
     if is_in_environment(name):
         return _Need(
             msg("an environment at a fixed place: {name}", name=name),

@@ -69,9 +69,7 @@ def _unfound(plan: LaunchPlan, records: list[RecordedCommand], where: str) -> Un
 
 
 def _in_the_commit(plan: LaunchPlan, folder: str) -> str:
-    return (
-        folder.removeprefix("file://").removeprefix(f"{plan.root}/").removeprefix("./").rstrip("/")
-    )
+    return plan.in_repository(folder.removeprefix("file://")).rstrip("/")
 
 
 def is_reported(plan: LaunchPlan, message: str) -> bool:

@@ -336,6 +336,10 @@ class LaunchPlan:
     given_path: str = ""
     form: Format = field(default_factory=Format)
 
+    def in_repository(self, path: str) -> str:
+        """The path from the repository's root, if it leads there; another path as it is."""
+        return path.removeprefix(f"{self.root}/").removeprefix("./")
+
     def settings_line(self, pattern: str) -> str:
         """The place of the first line of adapter.toml that begins with a pattern; "" if none does."""
         lines = enumerate(self.settings.splitlines(), 1)

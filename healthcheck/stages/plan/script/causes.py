@@ -91,7 +91,7 @@ def of_option(plan: LaunchPlan, flags: tuple[str, ...]) -> Cause | None:
 
 def unshipped_path(plan: LaunchPlan, path: str) -> str:
     """The uncommitted file of the author's folder, or the folder around it, for a path; "" if there is none."""
-    name = path.removeprefix(f"{plan.root}/").removeprefix("./")
+    name = plan.in_repository(path)
     return next(
         (each for each in plan.unshipped if f"{name}/".startswith(f"{each.rstrip('/')}/")), ""
     )
@@ -99,7 +99,7 @@ def unshipped_path(plan: LaunchPlan, path: str) -> str:
 
 def file_to_commit(plan: LaunchPlan, path: str, unshipped: str) -> str:
     """The file to commit for a path below an uncommitted file or folder: one file, never the rest of its folder."""
-    name = path.removeprefix(f"{plan.root}/").removeprefix("./")
+    name = plan.in_repository(path)
     return name if unshipped.endswith("/") else unshipped
 
 

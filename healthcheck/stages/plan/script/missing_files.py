@@ -41,8 +41,3 @@ def is_file_to_write(plan: LaunchPlan, complaint: Complaint) -> bool:
     file_name = PurePosixPath(complaint.name).name
     is_target = any("$" in target or PurePosixPath(target).name == file_name for target in targets)
     return "/" in complaint.name and ("cannot create" in complaint.text or is_target)
-
-
-def path_in_repository(plan: LaunchPlan, path: str) -> str:
-    """The path from the repository's root, if it leads there; another path as it is."""
-    return path.removeprefix(f"{plan.root}/").removeprefix("./")

@@ -120,7 +120,7 @@ def _place(plan: LaunchPlan, line: str) -> str:
     """The place that a shell's error message gives, or the line of deploy.sh with the program that printed it."""
     numbered = _NUMBERED.match(line)
     if numbered:
-        file = numbered["file"].removeprefix(f"{plan.root}/").removeprefix("./")
+        file = plan.in_repository(numbered["file"])
         return f"{file}:{numbered['line']}"
     program = _PROGRAM.match(line)
     return deploy_sh.place_of(plan.script, [program["name"]]) if program else ""

@@ -50,7 +50,7 @@ def _in_files(plan: LaunchPlan) -> Iterator[Misnamed]:
     """A line of a configuration file, which no shell expands, or of a here-document with quotes around its end."""
     for command in reversed(plan.commands):
         for name, text in command.texts.items():
-            shown = name.removeprefix(f"{plan.root}/").removeprefix("./")
+            shown = plan.in_repository(name)
             for number, line in enumerate(text.splitlines(), 1):
                 if found := _LITERAL.search(line):
                     yield from _here_documents(plan, shown, line.strip())
