@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from healthcheck.core.check import Check, broke
@@ -24,6 +24,14 @@ from healthcheck.text.messages import msg
 from healthcheck.text.redact import Redact, redacted, redactor, with_hidden_values
 
 Facts = TypeVar("Facts")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Obstacle:
+    """Why checks cannot run, and the id of the check that is the cause."""
+
+    because: str
+    check: str
 
 
 class Ledger:
@@ -175,9 +183,9 @@ class Ledger:
         for needed in check.requires:
             result = self._results.get(needed)
             if result is not None and not result.waived:
-                because, blocked_by = _obstacle(result)
-                if blocked_by:
-                    return replace(_skip(check, because), blocked_by=blocked_by)
+                obstacle = _obstacle(result)
+                if obstacle:
+                    return replace(_skip(check, obstacle.because), blocked_by=obstacle.check)
         return None
 
 
@@ -185,12 +193,12 @@ def _skip(check: Check[Facts], because: str) -> CheckResult:
     return check.result(Outcome.SKIP, because=because)
 
 
-def _obstacle(needed: CheckResult) -> tuple[str, str]:
-    """Why a check that needs this result cannot run, and the id of the check that is the cause; "" if it can."""
+def _obstacle(needed: CheckResult) -> Obstacle | None:
+    """What keeps a check that needs this result from running; None if it can run."""
     if needed.outcome is Outcome.FAIL:
-        return msg("{check} failed", check=needed.id), needed.id
+        return Obstacle(because=msg("{check} failed", check=needed.id), check=needed.id)
     if needed.blocked_by:
-        return needed.because, needed.blocked_by
+        return Obstacle(because=needed.because, check=needed.blocked_by)
     if needed.outcome in {Outcome.SKIP, Outcome.ERROR}:
-        return msg("{check} has no result", check=needed.id), needed.id
-    return "", ""
+        return Obstacle(because=msg("{check} has no result", check=needed.id), check=needed.id)
+    return None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import socket
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from healthcheck.contract import Task
 from healthcheck.core.check import Check
-from healthcheck.core.ledger import Ledger
+from healthcheck.core.ledger import Ledger, Obstacle
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import Outcome
 from healthcheck.core.stages import Stage
@@ -101,22 +101,14 @@ def _failed(run: Run) -> str:
     return next((result.id for result in run.ledger.failed()), "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Obstacle:
-    """Why there will be no launch, and the id of the check that is the cause."""
-
-    because: str
-    check: str
-
-
-def _obstacle(run: Run) -> _Obstacle | None:
+def _obstacle(run: Run) -> Obstacle | None:
     """What prevents the launch; None if nothing does."""
     if failed := _failed(run):
         run.ledger.skip(
             service_checks.PORT_CHECKS, msg("{id} failed", id=failed), blocked_by=failed
         )
         because = msg("{id} failed: repair that first, a launch would only repeat it", id=failed)
-        return _Obstacle(because=because, check=failed)
+        return Obstacle(because=because, check=failed)
     run.ledger.judge(service_checks.PORT_CHECKS, gather_port)
     open_ports = [
         check.id for check in service_checks.PORT_CHECKS if not run.ledger.result(check.id).settled
@@ -126,7 +118,7 @@ def _obstacle(run: Run) -> _Obstacle | None:
     because = msg(
         "{open_ports} could not be settled, and the launch waits for it", open_ports=open_ports[0]
     )
-    return _Obstacle(because=because, check=open_ports[0])
+    return Obstacle(because=because, check=open_ports[0])
 
 
 def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
