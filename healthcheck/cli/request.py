@@ -50,10 +50,12 @@ def requested(options: argparse.Namespace, settings: Settings) -> Request:
     Raises:
         UsageError: they contradict each other, or one is missing.
     """
+    _refuse_two_subjects(options)
+    weights = _given_weights(options)
+    until = _last_stage(options, weights)
+    _refuse_places(options, until)
     asked = sampling.asked(options)
-    weights = given_weights(options)
     extra = output.extension_checks(options, None if options.url else options.repo or Path())
-    until = last_stage(options, weights)
     sampling.refuse_what_the_service_lacks(asked)
     added = given_additions("verify", options)
     _refuse_without_weights(options, weights, until, added)
@@ -93,7 +95,30 @@ def requested(options: argparse.Namespace, settings: Settings) -> Request:
     )
 
 
-def given_weights(options: argparse.Namespace) -> Weights:
+def _refuse_two_subjects(options: argparse.Namespace) -> None:
+    """Refuse a repository and a running server in one command."""
+    if options.repo and options.url:
+        raise UsageError(
+            msg(
+                "--url checks a running server, not a repository: omit {repo} or --url",
+                repo=options.repo,
+            )
+        )
+
+
+def _refuse_places(options: argparse.Namespace, until: Stage) -> None:
+    """Check the given paths first, so that a wrong path is reported before a missing option."""
+    if options.staged and (options.url or options.fix or until.reaches(Stage.SERVICE)):
+        raise UsageError(
+            msg(
+                "--staged is about a repository before a launch: --until repo, plan or weights, no --fix"
+            )
+        )
+    if options.repo and not options.repo.expanduser().is_dir():
+        raise UsageError(msg("there is no folder {repo}: name the repository", repo=options.repo))
+
+
+def _given_weights(options: argparse.Namespace) -> Weights:
     """The weights of the options.
 
     Raises:
@@ -112,7 +137,7 @@ def given_weights(options: argparse.Namespace) -> Weights:
     return Weights(folder=folder, ahead=ahead, needed=not options.url)
 
 
-def last_stage(options: argparse.Namespace, weights: Weights) -> Stage:
+def _last_stage(options: argparse.Namespace, weights: Weights) -> Stage:
     """The stage of --until; by default the last one, or the last that can run without the weights."""
     if options.until:
         return stage_named(options.until)

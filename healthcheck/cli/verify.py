@@ -14,7 +14,7 @@ from pathlib import Path
 
 from healthcheck import contract
 from healthcheck.cli import output
-from healthcheck.cli.request import given_weights, last_stage, requested
+from healthcheck.cli.request import requested
 from healthcheck.contract import Service, judging_for
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import strict
@@ -38,7 +38,6 @@ def run(options: argparse.Namespace) -> int:
     """Verify, by the repository's own profile of a service if it names one; the exit status of the verdict."""
     own = _settings(options)
     with judging_for(_service(options, own)):
-        _refuse_places(options)
         request = requested(options, service.completed(own))
         if request.url or request.weights:
             return _verify(options, request)
@@ -127,26 +126,6 @@ def _refuse_problems(settings: ProbeSettings) -> None:
         from healthcheck.stages.probe.run.bank import refuse_problems  # noqa: PLC0415 - it imports every grader
 
         refuse_problems(settings)
-
-
-def _refuse_places(options: argparse.Namespace) -> None:
-    """Check the given paths first, so that a wrong path is reported before a missing option."""
-    if options.repo and options.url:
-        raise UsageError(
-            msg(
-                "--url checks a running server, not a repository: omit {repo} or --url",
-                repo=options.repo,
-            )
-        )
-    last = last_stage(options, given_weights(options))
-    if options.staged and (options.url or options.fix or last.reaches(Stage.SERVICE)):
-        raise UsageError(
-            msg(
-                "--staged is about a repository before a launch: --until repo, plan or weights, no --fix"
-            )
-        )
-    if options.repo and not options.repo.expanduser().is_dir():
-        raise UsageError(msg("there is no folder {repo}: name the repository", repo=options.repo))
 
 
 def _repaired(request: Request, progress: Progress) -> Request:
