@@ -18,7 +18,7 @@ def main() -> int:
         from healthcheck.cli import main as command  # noqa: PLC0415 - not before
 
         return command()
-    except KeyboardInterrupt:  # during the imports; a command reports its own interruption
+    except KeyboardInterrupt:  # during the imports: inconclusive, as ExitStatus has it
         return 3
 
 

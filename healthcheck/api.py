@@ -35,7 +35,7 @@ from healthcheck.core.check import (
     unsettled,
     warn,
 )
-from healthcheck.core.extensions import Addition, Command
+from healthcheck.core.extensions import Addition, Command, switch
 from healthcheck.core.records import (
     CheckResult,
     Finding,
@@ -108,6 +108,7 @@ __all__ = [
     "note",
     "plural",
     "read_submission",
+    "switch",
     "unsettled",
     "warn",
 ]

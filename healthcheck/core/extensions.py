@@ -208,6 +208,15 @@ def command(extension: Extension) -> Command:
     return loaded
 
 
+def switch(option: str, text: str) -> Callable[[argparse._ArgumentGroup], None]:
+    """Declares an option without a value; `text` is its help."""
+
+    def declare(group: argparse._ArgumentGroup) -> None:
+        group.add_argument(option, action="store_true", help=text)
+
+    return declare
+
+
 def additions(command: str) -> tuple[Addition, ...]:
     """What the kit's own extensions add to a command."""
     loaded: list[Any] = [each.load() for each in own(ADDITIONS)]

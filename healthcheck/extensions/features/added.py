@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from healthcheck.api import Addition
+from healthcheck.api import Addition, switch
 from healthcheck.text.messages import msg
 
-
-def _arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--features",
-        action="store_true",
-        help=msg(
-            "also test tool calls, structured output and parameters (does not affect the verdict)"
-        ),
-    )
+OPTION = "--features"
 
 
 def _asked(_: argparse.Namespace) -> object:
@@ -27,10 +19,15 @@ def _asked(_: argparse.Namespace) -> object:
 ADDITIONS = (
     Addition(
         command="verify",
-        option="--features",
+        option=OPTION,
         heading=msg("measurements of the server (see docs/numerics.md and docs/features.md)"),
-        arguments=_arguments,
+        arguments=switch(
+            OPTION,
+            msg(
+                "also test tool calls, structured output and parameters (does not affect the verdict)"
+            ),
+        ),
         asked=_asked,
-        everyday=("--features",),
+        everyday=(OPTION,),
     ),
 )

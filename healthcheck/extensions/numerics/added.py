@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from healthcheck.api import Addition
+from healthcheck.api import Addition, switch
 from healthcheck.text.messages import msg
 
-
-def _arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--numerics",
-        action="store_true",
-        help=msg("also compare log-probabilities that must agree (about 300 requests)"),
-    )
+OPTION = "--numerics"
 
 
 def _asked(_: argparse.Namespace) -> object:
@@ -25,10 +19,12 @@ def _asked(_: argparse.Namespace) -> object:
 ADDITIONS = (
     Addition(
         command="verify",
-        option="--numerics",
+        option=OPTION,
         heading=msg("measurements of the server (see docs/numerics.md and docs/features.md)"),
-        arguments=_arguments,
+        arguments=switch(
+            OPTION, msg("also compare log-probabilities that must agree (about 300 requests)")
+        ),
         asked=_asked,
-        everyday=("--numerics",),
+        everyday=(OPTION,),
     ),
 )
