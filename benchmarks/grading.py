@@ -1,7 +1,7 @@
 """The price of the answer contract: the kit's grader on the labelled answers of tests/probe/data.
 
 The labelled answers are known to anyone who changes the grader, so these figures are in sample. They do not
-forecast errors on other answers, and are no comparison with graders that never saw them.
+predict errors on other answers. They cannot be compared with graders that never saw these answers.
 """
 
 from __future__ import annotations

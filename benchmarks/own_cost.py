@@ -1,4 +1,4 @@
-"""What a probe and a static verification cost in CPU time, beside an interpreter that imports the same libraries.
+"""CPU time of a probe and a static verification, compared with an interpreter that imports the same libraries.
 
 Both run against what answers at once: the fast server of `sampling`, and weights that are sparse files. What
 remains is the kit's own work. A verification also starts programs: git, and the sandbox with deploy.sh in it.
@@ -20,7 +20,7 @@ from static_verification import make, repository
 ROUNDS = 7
 SHARDS, GIGABYTES = 12, 100
 MOST_TIMES = {"probe": 6.0, "verify": 11.0}
-"""CPU time of a command, in times that of its libraries. It also rises when a library is no longer imported."""
+"""CPU time of a command divided by that of its libraries. It also rises if fewer libraries are imported."""
 PROBE_LIMIT_S = 0.9
 RUN = """
 import atexit, json, pathlib, resource, sys
