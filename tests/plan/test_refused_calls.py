@@ -126,7 +126,9 @@ def test_an_ordinary_step_is_judged_as_in_isolation(
 
 def test_the_words_before_a_command_are_its_own() -> None:
     run = SimpleNamespace(stderr=f"deploy.sh: line 3: {os.strerror(NO_OTHERS)}", stdout="")
-    plan = SimpleNamespace(run=run, root="/srv", observed=SimpleNamespace(isolated=True))
+    plan = SimpleNamespace(
+        run=run, root="/srv", observed=SimpleNamespace(isolated=True), in_repository=str
+    )
     found = fail(expected="a", seen="b", fix="commit x", command="git add x && git commit -m x")
     (shown,) = unsettle_failures(plan, [found])
     assert shown.level is Level.UNSETTLED
